@@ -1,0 +1,52 @@
+# The few commands that one needs. Everything else is CMake's: see CMakePresets.json.
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+
+.PHONY: build demo check check-long bench sanitize fuzz install clean setup
+
+build: setup
+	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja
+	cmake --build $(BUILD) -j $(JOBS)
+
+setup:
+	@tools/setup.sh
+
+# A racy program is recorded until it fails; the failure is then replayed three times.
+demo: build
+	examples/demo.sh $(BUILD)
+
+# All tests, in less than 25 minutes on 2 cores.
+check: build
+	python3 tests/generator/test_generate_wrappers.py
+	ctest --test-dir $(BUILD) --output-on-failure
+	python3 tests/run/run_tests.py --build $(BUILD) --suite check
+
+# The same, repeated more often and for longer.
+check-long: build
+	python3 tests/generator/test_generate_wrappers.py
+	ctest --test-dir $(BUILD) --output-on-failure
+	python3 tests/run/run_tests.py --build $(BUILD) --suite long
+
+bench: build
+	python3 bench/run_bench.py --build $(BUILD)
+
+# Our own code and its unit tests under ASan with UBSan, and under TSan.
+sanitize: setup
+	cmake -S . -B $(BUILD)-asan -G Ninja -DREPRISE_SANITIZE=address,undefined
+	cmake --build $(BUILD)-asan -j $(JOBS)
+	ctest --test-dir $(BUILD)-asan --output-on-failure
+	cmake -S . -B $(BUILD)-tsan -G Ninja -DREPRISE_SANITIZE=thread
+	cmake --build $(BUILD)-tsan -j $(JOBS)
+	ctest --test-dir $(BUILD)-tsan --output-on-failure
+
+# The reader against made-up files; needs clang.
+fuzz: setup
+	cmake -S . -B $(BUILD)-fuzz -G Ninja -DREPRISE_FUZZ=ON -DREPRISE_SANITIZE=address,undefined -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang
+	cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_rank_reader
+	$(BUILD)-fuzz/bin/fuzz_rank_reader -max_total_time=60 -rss_limit_mb=4096
+
+install: build
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

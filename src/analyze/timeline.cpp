@@ -1,0 +1,86 @@
+#include "analyze/timeline.hpp"
+
+namespace reprise::analyze {
+
+using engine::CallStream;
+using trace::Kind;
+
+namespace {
+
+// A call has a handful of outcomes; a log that says otherwise is not one of ours.
+constexpr std::size_t kMaxOutcomes = 1u << 16;
+
+}  // namespace
+
+Timeline::Timeline(trace::RankReader reader) : stream_(std::make_unique<CallStream>(std::move(reader))) {}
+
+Result<Timeline> Timeline::open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id) {
+  auto reader = trace::RankReader::open(dir_fd, rank, trace_id);
+  if (!reader) return reader.error();
+  return Timeline(std::move(*reader));
+}
+
+const engine::FunctionDefinition& Timeline::function_of(const Call& call) const {
+  return stream_->functions()[site_of(call).function];
+}
+
+const engine::ModuleDefinition& Timeline::module_of(const Call& call) const {
+  return stream_->modules()[site_of(call).module];
+}
+
+Result<void> Timeline::add_outcome(Call& call) {
+  const trace::Record record = stream_->take_outcome();
+  switch (record.kind) {
+    case Kind::Wildcard: {
+      const auto outcome = stream_->wildcard(record);
+      if (!outcome) return outcome.error();
+      if (call.wildcards.size() == kMaxOutcomes)
+        return Error{"the log is damaged near call " + std::to_string(call.number) + ": too many outcomes"};
+      call.wildcards.push_back(*outcome);
+      break;
+    }
+    case Kind::Poll: {
+      const std::uint64_t word = CallStream::poll(record);
+      call.poll = PollOutcome{word >> 1, (word & 1) != 0};
+      break;
+    }
+    case Kind::Indices: {
+      std::vector<std::uint32_t> indices;
+      call.undefined_index = !CallStream::indices(record, indices);
+      call.indices = std::move(indices);
+      break;
+    }
+    case Kind::Time: call.time = stream_->time(record); break;
+    default: break;
+  }
+  return {};
+}
+
+Result<std::optional<Call>> Timeline::next() {
+  std::optional<Call> call;
+  while (true) {
+    switch (stream_->peek()) {
+      case CallStream::Step::Damaged: return Error{stream_->error()};
+      case CallStream::Step::End:
+        if (call) call->unfinished = reader().end().in_call;
+        return call;
+      case CallStream::Step::Call: {
+        if (call) return call;
+        const engine::LoggedCall logged = stream_->take_call();
+        if (!stream_->error().empty()) return Error{stream_->error()};
+        call.emplace();
+        call->number = logged.number;
+        call->site = logged.site;
+        call->arguments = logged.arguments;
+        break;
+      }
+      case CallStream::Step::Outcome: {
+        if (!call) return Error{"the log is damaged: an outcome stands before the first call"};
+        if (const auto added = add_outcome(*call); !added) return added.error();
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace reprise::analyze

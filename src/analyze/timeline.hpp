@@ -1,0 +1,57 @@
+// One rank's log as a person thinks of it: calls in order, each with everything that became known of it.
+//
+// engine::CallStream gives calls and outcomes as they lie in the log; here they are gathered, so that reports need not
+// know about records. Reads forward, keeps one call in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "engine/call_stream.hpp"
+
+namespace reprise::analyze {
+
+struct PollOutcome {
+  std::uint64_t failures = 0;
+  bool succeeded = false;  // false: the series broke off
+};
+
+struct Call {
+  std::uint64_t number = 0;
+  std::uint32_t site = 0;
+  engine::Arguments arguments{};
+  std::vector<engine::WildcardOutcome> wildcards;
+  std::optional<PollOutcome> poll;
+  std::optional<std::vector<std::uint32_t>> indices;
+  bool undefined_index = false;  // the call said MPI_UNDEFINED: no request was active
+  std::optional<double> time;
+  bool unfinished = false;  // the rank ended inside this call
+};
+
+class Timeline {
+ public:
+  static Result<Timeline> open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id);
+
+  // nullopt after the last call. Definitions and notes known so far are complete for the call returned.
+  Result<std::optional<Call>> next();
+
+  const engine::FunctionDefinition& function_of(const Call& call) const;
+  const engine::SiteDefinition& site_of(const Call& call) const { return stream_->sites()[call.site]; }
+  const engine::ModuleDefinition& module_of(const Call& call) const;
+
+  const std::vector<engine::CommunicatorRecord>& communicators() const { return stream_->communicators(); }
+  const std::vector<engine::NoteRecord>& notes() const { return stream_->notes(); }
+  const trace::RankReader& reader() const { return stream_->reader(); }
+
+ private:
+  explicit Timeline(trace::RankReader reader);
+  Result<void> add_outcome(Call& call);
+
+  std::unique_ptr<engine::CallStream> stream_;  // large, and not to be moved about
+};
+
+}  // namespace reprise::analyze

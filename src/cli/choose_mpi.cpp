@@ -1,0 +1,41 @@
+#include "cli/choose_mpi.hpp"
+
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "cli/launch.hpp"
+#include "cli/libraries.hpp"
+#include "cli/speech.hpp"
+
+namespace reprise::cli {
+
+namespace {
+
+// A script that calls the launcher itself says nothing; most likely it calls the one that is first on the PATH.
+std::string default_mpi() {
+  for (const char* name : {"mpirun", "mpiexec"}) {
+    const auto kind = launcher_kind(find_program(name));
+    if (kind == LauncherKind::OpenMpi) return std::string(kOpenMpi);
+    if (kind == LauncherKind::Hydra) return std::string(kMpich);
+  }
+  return "";
+}
+
+}  // namespace
+
+ChosenMpi choose_mpi(const std::vector<std::string>& command, const std::string& wanted) {
+  ChosenMpi chosen;
+  chosen.found = find_mpi(command);
+  FoundMpi& found = chosen.found;
+  if (found.mpi_inside && wanted.empty()) throw UserError(why_nothing_seen(command, found));
+  if (!wanted.empty()) found.mpi = wanted;
+  if (found.mpi.empty()) found.mpi = default_mpi();
+  if (found.mpi.empty()) fail("cannot tell which MPI this command uses; name it with --mpi openmpi or --mpi mpich");
+  if (!found.program_mpi.empty() && !found.launcher_mpi.empty() && found.program_mpi != found.launcher_mpi)
+    say("note: {} uses {} but {} belongs to {}: its processes will not find each other",
+        printable(command[*found.program]), mpi_title(found.program_mpi), printable(command[*found.launcher]),
+        mpi_title(found.launcher_mpi));
+  chosen.preload_library = value_or_fail(find_preload_library(found.mpi));
+  return chosen;
+}
+
+}  // namespace reprise::cli

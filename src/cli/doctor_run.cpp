@@ -1,0 +1,146 @@
+// doctor with a command: runs it once, with nothing recorded, and looks which ranks the preload library was in.
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "cli/choose_mpi.hpp"
+#include "cli/doctor_checks.hpp"
+#include "cli/job.hpp"
+#include "cli/launch.hpp"
+#include "cli/libraries.hpp"
+#include "cli/speech.hpp"
+#include "cli/trace_dir.hpp"
+#include "trace/format.hpp"
+
+namespace reprise::cli {
+
+namespace {
+
+using Level = Finding::Level;
+using namespace std::chrono_literals;
+
+constexpr std::size_t kMaxSeenFile = 1u << 16;
+
+using Facts = std::map<std::string, std::string>;  // "calls" -> "12", from the file seen-<rank>
+
+std::map<std::uint32_t, Facts> take_seen_files(int dir_fd) {
+  std::map<std::uint32_t, Facts> seen;
+  DIR* const directory = ::fdopendir(::openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return seen;
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(directory)) names.emplace_back(entry->d_name);
+  ::closedir(directory);
+  for (const std::string& name : names) {
+    if (!name.starts_with("seen-")) continue;
+    const auto rank = parse_number(std::string_view(name).substr(5));
+    const auto text = read_file_at(dir_fd, name, kMaxSeenFile, false);
+    ::unlinkat(dir_fd, name.c_str(), 0);
+    if (!rank || *rank >= trace::kMaxRanks || !text) continue;
+    Facts& facts = seen[static_cast<std::uint32_t>(*rank)];
+    for (const std::string& line : split(*text, '\n'))
+      if (const std::size_t at = line.find('='); at != std::string::npos)
+        facts[line.substr(0, at)] = line.substr(at + 1);
+  }
+  return seen;
+}
+
+std::uint64_t number_in(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  return found == facts.end() ? 0 : parse_number(found->second).value_or(0);
+}
+
+// The program's stdout becomes our stderr, for doctor's own findings (perhaps JSON) go to stdout.
+int run_job(const Launch& launch) {
+  std::fflush(stdout);
+  const UniqueFd own_stdout(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  const auto restore = [&] { ::dup2(own_stdout.get(), STDOUT_FILENO); };
+  try {
+    Job job = Job::start(launch.command, launch.environment);
+    restore();
+    const int status = job.wait();
+    if (!job.await_descendants(status == 0 ? 0s : 5s) && status != 0) job.terminate();
+    return status;
+  } catch (...) {
+    restore();
+    throw;
+  }
+}
+
+void judge_ranks(const std::map<std::uint32_t, Facts>& seen, const std::vector<std::string>& command,
+                 const FoundMpi& found, int status, Findings& findings) {
+  if (seen.empty()) {
+    const std::string reason = status != 0 && !found.program_is_static
+                                   ? "it ended (" + status_words(status) + ") before MPI_Finalize"
+                                   : why_nothing_seen(command, found);
+    findings.push_back({Level::Problem, "ranks", "no rank was seen", reason});
+    return;
+  }
+  std::uint64_t world = 0;
+  std::vector<std::uint32_t> silent;
+  for (const auto& [rank, facts] : seen) {
+    world = std::max(world, number_in(facts, "ranks"));
+    const std::uint64_t calls = number_in(facts, "calls");
+    if (calls == 0) silent.push_back(rank);
+    const auto text = [&](const char* key) {
+      const auto at = facts.find(key);
+      return at == facts.end() ? std::string("?") : printable(at->second);
+    };
+    findings.push_back(
+        {calls == 0 ? Level::Problem : Level::Good, fmt::format("rank {}", rank),
+         fmt::format("{} seen; {}, pid {} on {}", counted(calls, "MPI call"), text("exe"), text("pid"), text("host")),
+         ""});
+  }
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < std::min<std::uint64_t>(world, trace::kMaxRanks); ++rank)
+    if (!seen.contains(rank)) missing.push_back(rank);
+  if (!silent.empty())
+    findings.push_back(
+        {Level::Problem, "calls", "no MPI call was seen of rank " + number_ranges(silent),
+         "they are probably looked up by dlsym in a library handle (ctypes, MPI.jl), which passes Reprise by"});
+  if (!missing.empty())
+    findings.push_back(
+        {Level::Problem, "ranks", fmt::format("rank {} of {} was not seen", number_ranges(missing), world),
+         status != 0 ? "the run ended by " + status_words(status) + "; these ranks did not reach MPI_Finalize"
+                     : "another program of the command may be static or use another MPI, or the directory "
+                       "is not shared between the nodes"});
+  if (missing.empty() && silent.empty())
+    findings.push_back({Level::Good, "ranks", fmt::format("all {} seen", world), ""});
+  const auto& library = seen.begin()->second;
+  if (const auto at = library.find("mpi-library"); at != library.end())
+    findings.push_back({Level::Good, "MPI", printable(at->second), ""});
+}
+
+}  // namespace
+
+Findings check_command(const std::vector<std::string>& command, const std::string& wanted_mpi) {
+  Findings findings;
+  const ChosenMpi mpi = choose_mpi(command, wanted_mpi);
+  findings.push_back({Level::Good, "command",
+                      fmt::format("uses {}{}", mpi_title(mpi.found.mpi),
+                                  mpi.found.program_path.empty() ? "" : " (" + printable(mpi.found.program_path) + ")"),
+                      ""});
+  const NewTrace directory = make_trace_directory("", fmt::format("doctor.{}", ::getpid()));
+  int status = 0;
+  try {
+    status = run_job(prepare_launch(command, mpi.found, mpi.preload_library,
+                                    {{"REPRISE_MODE", "doctor"}, {"REPRISE_DIR", directory.absolute}}));
+  } catch (...) {
+    discard(directory);
+    throw;
+  }
+  const auto seen = take_seen_files(directory.fd.get());
+  discard(directory);
+  if (status != 0) findings.push_back({Level::Note, "command", "ended by " + status_words(status), ""});
+  judge_ranks(seen, command, mpi.found, status, findings);
+  return findings;
+}
+
+}  // namespace reprise::cli

@@ -1,0 +1,33 @@
+// Prepares a command so that the preload library and its settings reach every rank, on every node.
+//
+// Hydra and srun hand the environment on. Open MPI's mpirun does so only on its own node; elsewhere it needs to be told
+// the names, either by mca_base_env_list or by -x, and it aborts when it is told both ways. So ours go the way that the
+// user already goes. (Its -x counts for one program of "mpirun A : B" only, and so is given once for each.)
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/find_mpi.hpp"
+
+namespace reprise::cli {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+struct Launch {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  // "NAME=value"
+};
+
+// The preload library for "openmpi" or "mpich", found relative to the running command.
+Result<std::string> find_preload_library(const std::string& mpi);
+// Where it was looked for, nearest first.
+std::vector<std::string> preload_library_places(const std::string& mpi);
+
+// `variables` are the REPRISE_* settings. The environment is this process's own, plus ours.
+Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,
+                      const std::string& preload_library, const Variables& variables);
+
+}  // namespace reprise::cli

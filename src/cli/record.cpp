@@ -1,0 +1,225 @@
+// reprise record: runs a command with the preload library in all its ranks and leaves a trace.
+//
+// Whatever happens to the program, the trace is closed properly afterwards: open chunks of dead ranks are sealed, and
+// the manifest says how the run ended. Whatever happens to Reprise, the program's result and exit status are its own.
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include "analyze/run_end.hpp"
+#include "base/text.hpp"
+#include "cli/choose_mpi.hpp"
+#include "cli/commands.hpp"
+#include "cli/job.hpp"
+#include "cli/launch.hpp"
+#include "cli/options.hpp"
+#include "cli/registry.hpp"
+#include "cli/speech.hpp"
+#include "cli/trace_dir.hpp"
+#include "cli/version.hpp"
+#include "trace/rank_reader.hpp"
+
+namespace reprise::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kGrace = 5s;  // for ranks that outlive their launcher
+
+struct Options {
+  std::string directory;
+  std::string mpi;
+  bool quiet = false;
+};
+
+std::uint64_t random_id() {
+  std::uint64_t id = 0;
+  if (::getrandom(&id, sizeof id, 0) != sizeof id)
+    id = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) ^
+         static_cast<std::uint64_t>(::getpid()) << 48;
+  return id;
+}
+
+trace::Manifest describe_run(const std::vector<std::string>& command, const std::string& mpi) {
+  trace::Manifest manifest;
+  manifest.trace_id = random_id();
+  manifest.reprise_version = kVersion;
+  manifest.command = command;
+  manifest.working_directory = working_directory();
+  manifest.mpi = mpi;
+  manifest.host = host_name();
+  manifest.architecture = machine_architecture();
+  manifest.user = ::getuid();
+  manifest.started = ::time(nullptr);
+  return manifest;
+}
+
+// The ranks of this machine that still write to the trace.
+std::vector<std::uint32_t> living_ranks(int dir_fd, std::uint64_t trace_id) {
+  std::vector<std::uint32_t> living;
+  for (const std::uint32_t rank : ranks_with_logs(dir_fd)) {
+    const std::string open_file = fmt::format("rank-{}.open", rank);
+    if (::faccessat(dir_fd, open_file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const auto reader = trace::RankReader::open(dir_fd, rank, trace_id);
+    if (!reader || reader->info("host") != host_name()) continue;
+    const auto pid = parse_number(reader->info("pid"));
+    if (pid && *pid <= INT32_MAX && process_alive(static_cast<pid_t>(*pid))) living.push_back(rank);
+  }
+  return living;
+}
+
+// What a launcher that ended well leaves behind is meant to live on (a daemon, a connection kept open); after any
+// other end, what is left are ranks that nobody looks after any more.
+void collect_leftovers(Job& job, int launcher_status, int dir_fd, std::uint64_t trace_id) {
+  if (launcher_status != 0) {
+    if (!job.await_descendants(kGrace)) job.terminate();
+    return;
+  }
+  const auto until = std::chrono::steady_clock::now() + kGrace;
+  while (!living_ranks(dir_fd, trace_id).empty() && std::chrono::steady_clock::now() < until) {
+    job.poll();
+    std::this_thread::sleep_for(20ms);
+  }
+}
+
+// Launchers note the children that they reap in `exits`; these are the ones that came to us.
+void note_exits(int dir_fd, const Job& job) {
+  const UniqueFd fd(::openat(dir_fd, "exits", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!fd) return;
+  std::string lines;
+  for (const Job::Reaped& child : job.reaped())
+    lines += analyze::exit_line({host_name(), child.pid, child.wait_status, child.pid == job.pid()});
+  if (::write(fd.get(), lines.data(), lines.size()) < 0)
+    say("how the ranks ended could not be noted: {}", error_text(errno));
+}
+
+void seal_ranks(int dir_fd, std::uint64_t trace_id) {
+  const auto living = living_ranks(dir_fd, trace_id);
+  if (!living.empty()) say("rank {} still runs; its log stays open", number_ranges(living));
+  for (const std::uint32_t rank : ranks_with_logs(dir_fd)) {
+    if (std::binary_search(living.begin(), living.end(), rank)) continue;
+    if (const auto sealed = trace::seal(dir_fd, rank, trace_id); !sealed)
+      say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
+  }
+}
+
+// No rank was seen: there is nothing to keep, and the user must learn why.
+int nothing_recorded(const NewTrace& trace, const std::vector<std::string>& command, const FoundMpi& found,
+                     int launcher_status) {
+  discard(trace);
+  const bool mismatch =
+      !found.launcher_mpi.empty() && !found.program_mpi.empty() && found.launcher_mpi != found.program_mpi;
+  if (launcher_status != 0 && !mismatch && !found.program_is_static) {
+    say("nothing was recorded: the command ended ({}) before any rank called MPI_Init", status_words(launcher_status));
+    return exit_code(launcher_status);
+  }
+  say("nothing was recorded, no rank was seen: {}", why_nothing_seen(command, found));
+  say("next: reprise doctor -- {}", printable(shell_words(command)));
+  return kTrouble;
+}
+
+void name_gaps(const analyze::RunEnd& end) {
+  for (const analyze::RankEnd& rank : end.ranks)
+    if (!rank.trouble.empty()) say("the log of rank {} is not readable: {}", rank.rank, rank.trouble);
+  if (!end.missing.empty())
+    say("not recorded: rank {} of {} (never seen; see reprise doctor)", number_ranges(end.missing), end.world);
+  for (const std::uint32_t rank : end.stopped) {
+    const auto at = std::find_if(end.ranks.begin(), end.ranks.end(), [&](const auto& r) { return r.rank == rank; });
+    say("recording of rank {} stopped early, after {}: {}", rank, counted(at->calls, "call"),
+        error_text(at->end.value));
+  }
+}
+
+void summarise(const analyze::RunEnd& end, const NewTrace& trace, const std::string& how) {
+  std::uint64_t calls = 0;
+  for (const analyze::RankEnd& rank : end.ranks) calls += rank.calls;
+  say("recorded {}, {}, {} in {}{}", counted(end.ranks.size(), "rank"), counted(calls, "call"),
+      human_bytes(trace_size(trace.fd.get())), printable(trace.path), how);
+  say("next: reprise replay{}", trace.in_home ? "" : " " + shell_words({trace.path}));
+}
+
+void remember(const trace::Manifest& manifest) {
+  if (!is_own(manifest)) register_trace(manifest);
+}
+
+std::string mpi_library_of(int dir_fd, std::uint64_t trace_id, std::uint32_t rank) {
+  const auto reader = trace::RankReader::open(dir_fd, rank, trace_id);
+  return reader ? std::string(reader->info("mpi-library")) : "";
+}
+
+int record(const std::vector<std::string>& command, const Options& options) {
+  const ChosenMpi mpi = choose_mpi(command, options.mpi);
+  const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
+  const int dir_fd = trace.fd.get();
+  trace::Manifest manifest = describe_run(command, mpi.found.mpi);
+  value_or_fail(trace::write_manifest(dir_fd, manifest));
+  remember(manifest);
+
+  const Launch launch = prepare_launch(
+      command, mpi.found, mpi.preload_library,
+      {{"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}});
+  const auto started = std::chrono::steady_clock::now();
+  int status = 0;
+  analyze::Exit launcher;
+  try {
+    Job job = Job::start(launch.command, launch.environment);
+    status = job.wait();
+    manifest.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    collect_leftovers(job, status, dir_fd, manifest.trace_id);
+    note_exits(dir_fd, job);
+    launcher = {manifest.host, job.pid(), status, true};
+  } catch (const UserError&) {
+    discard(trace);
+    throw;
+  }
+
+  const auto ranks = ranks_with_logs(dir_fd);
+  if (ranks.empty()) return nothing_recorded(trace, command, mpi.found, status);
+  seal_ranks(dir_fd, manifest.trace_id);
+  const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest.trace_id, ranks, launcher);
+  manifest.ranks = std::max<std::uint32_t>(end.world, ranks.back() + 1);
+  manifest.mpi_library = mpi_library_of(dir_fd, manifest.trace_id, ranks.front());
+  manifest.complete = true;
+  manifest.exit_status = exit_code(status);
+  manifest.ended = end.words;
+  if (const auto written = trace::write_manifest(dir_fd, manifest); !written)
+    say("the manifest could not be completed: {}", written.error().what);
+  remember(manifest);
+  set_latest(trace);
+  name_gaps(end);
+  if (!options.quiet) summarise(end, trace, status == 0 ? "" : " (" + end.words + ")");
+  return exit_code(status);
+}
+
+}  // namespace
+
+int record_command(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Runs a command and records what its ranks do, so that `reprise replay` can repeat it exactly.\n"
+      "The exit status is the command's own (128+N if it was ended by signal N).",
+      "record");
+  set_manners(app,
+              "[OPTIONS] -- COMMAND...\n\n"
+              "Example: reprise record -- mpirun -n 4 ./app input.txt");
+  app.add_option("-o,--output", options.directory, "Directory for the trace (default: ./reprise.d/NAME-K)")
+      ->type_name("DIR");
+  add_mpi_option(app, options.mpi);
+  app.add_flag("-q,--quiet", options.quiet, "No closing summary");
+  const CommandLine line = split_command_line(argc, argv);
+  if (!line.separated && !line.own.empty() && !line.own.front().starts_with('-'))
+    fail("record: the command goes after \"--\": reprise record -- {}", printable(shell_words(line.own)));
+  if (const auto status = parse(app, line.own)) return *status;
+  if (line.command.empty()) fail("record: which command? For example: reprise record -- mpirun -n 4 ./app");
+  return record(line.command, options);
+}
+
+}  // namespace reprise::cli

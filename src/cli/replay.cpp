@@ -1,0 +1,215 @@
+// reprise replay: runs the recorded command again and forces every outcome, until the end of the recorded run.
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "analyze/run_end.hpp"
+#include "analyze/source_lines.hpp"
+#include "base/elf.hpp"
+#include "base/text.hpp"
+#include "cli/choose_mpi.hpp"
+#include "cli/commands.hpp"
+#include "cli/job.hpp"
+#include "cli/launch.hpp"
+#include "cli/monitor.hpp"
+#include "cli/options.hpp"
+#include "cli/registry.hpp"
+#include "cli/speech.hpp"
+#include "cli/trace_dir.hpp"
+#include "cli/trace_notes.hpp"
+#include "report/divergence.hpp"
+#include "trace/rank_reader.hpp"
+
+namespace reprise::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+struct Options {
+  std::string directory;
+  bool yes = false;
+  bool quiet = false;
+  double stall_seconds = 0;
+};
+
+// Facts about the recorded run that the replay needs before it starts.
+struct Recorded {
+  analyze::RunEnd end;
+  std::vector<std::uint64_t> totals;
+  bool one_host = true;  // all ranks ran on this machine
+};
+
+// Is the file at this path still what was recorded?
+Result<void> same_program(const std::string& path, std::string_view build_id, std::string_view hash) {
+  if (!build_id.empty()) {
+    const auto elf = read_elf(path);
+    if (!elf) return elf.error();
+    if (elf->build_id != build_id) return Error{fmt::format("{} has build-id {}, recorded was {}", path, elf->build_id, build_id)};
+  } else if (!hash.empty()) {
+    const auto now = file_hash(path);
+    if (!now) return now.error();
+    if (*now != hash) return Error{fmt::format("{} has changed since", path)};
+  }
+  return {};
+}
+
+Recorded read_recorded(const OpenTrace& trace) {
+  Recorded recorded;
+  const std::uint32_t ranks = std::max<std::uint32_t>(trace.manifest.ranks, trace.ranks.empty() ? 0 : trace.ranks.back() + 1);
+  if (trace.ranks.size() != ranks || ranks == 0)
+    fail("{} cannot be replayed: it holds the logs of {} of {}", printable(trace.path), trace.ranks.size(), counted(ranks, "rank"));
+  std::set<std::string> checked;
+  for (const std::uint32_t rank : trace.ranks) {
+    const auto reader = trace::RankReader::open(trace.fd.get(), rank, trace.manifest.trace_id);
+    if (!reader) fail("{}/{}", printable(trace.path), reader.error().what);
+    recorded.totals.push_back(reader->total_events());
+    recorded.one_host &= reader->info("host") == host_name();
+    const std::string exe(reader->info("exe"));
+    if (!checked.insert(exe).second) continue;
+    if (const auto same = same_program(exe, reader->info("build-id"), reader->info("exe-hash")); !same)
+      fail("the program is not the recorded one: {}; rebuild that version, or record again", printable(same.error().what));
+  }
+  recorded.end = analyze::read_run_end(trace.fd.get(), trace.manifest.trace_id, trace.ranks, std::nullopt);
+  return recorded;
+}
+
+void refuse_what_cannot_be_replayed(const OpenTrace& trace) {
+  std::set<std::string> unsupported;
+  for (const TraceNote& note : read_trace_notes(trace.fd.get())) {
+    if (note.key == "not-replayable") fail("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
+    if (note.key == "unsupported") unsupported.insert(note.text);
+  }
+  for (const std::string& text : unsupported) say("warning: the outcome of this call cannot be forced yet: {}", printable(text));
+}
+
+// A trace names a command. One's own is run without a question.
+void confirm(const OpenTrace& trace, const std::vector<std::string>& command, bool yes) {
+  if (yes || is_own(trace.manifest)) return;
+  say("{} was not recorded by you on this machine. Replaying it runs this command in {}:", printable(trace.path),
+      printable(trace.manifest.working_directory));
+  say("  {}", printable(shell_words(command)));
+  fmt::print(stderr, "Run it? [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (::isatty(STDIN_FILENO) == 0) fmt::print(stderr, "\n");
+  if (answer != "y" && answer != "Y" && answer != "yes") fail("not replayed; add --yes if you trust it");
+}
+
+milliseconds seconds(double value) { return milliseconds(static_cast<std::int64_t>(value * 1000)); }
+
+// The words for the end of a run that did not end by itself.
+std::string how_it_ended(const Recorded& recorded, const trace::Manifest& manifest) {
+  if (recorded.end.cause) {
+    for (const analyze::RankEnd& rank : recorded.end.ranks)
+      if (rank.rank == *recorded.end.cause) return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, analyze::rank_end_words(rank));
+  }
+  return fmt::format("the recorded run ended here ({})", manifest.ended.empty() ? recorded.end.words : printable(manifest.ended));
+}
+
+void report_places(const Monitor& monitor, const OpenTrace& trace) {
+  std::vector<report::Place> places;
+  for (std::uint32_t i = 0; i < monitor.ranks().size(); ++i) {
+    const MonitoredRank& rank = monitor.ranks()[i];
+    places.push_back({i, rank.event, rank.state, rank.gone});
+  }
+  report::print_places(places, trace.fd.get(), trace.manifest.trace_id);
+}
+
+int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& trace, const Recorded& recorded) {
+  switch (verdict.kind) {
+    case Verdict::Kind::Trouble: say("rank {} cannot be replayed: {}", verdict.rank, printable(verdict.text)); return kTrouble;
+    case Verdict::Kind::Diverged: report::print_divergence(verdict.rank, verdict.report); break;
+    case Verdict::Kind::Stalled:
+      say("the replay cannot go on at rank {}: {}", verdict.rank, verdict.text);
+      report_places(monitor, trace);
+      break;
+    case Verdict::Kind::Lost: {
+      const MonitoredRank& rank = monitor.ranks()[verdict.rank];
+      say("the replay diverged: rank {} ended after {} of {} recorded calls", verdict.rank, rank.event, rank.total);
+      break;
+    }
+    case Verdict::Kind::Ended:
+      say("{}", how_it_ended(recorded, trace.manifest));
+      return trace.manifest.complete ? trace.manifest.exit_status : 128 + SIGKILL;
+  }
+  say("next: reprise show --rank {} {}", verdict.rank, printable(shell_words({trace.path})));
+  return kDiverged;
+}
+
+int replay(const OpenTrace& trace, const std::vector<std::string>& other_command, const Options& options) {
+  const std::vector<std::string>& command = other_command.empty() ? trace.manifest.command : other_command;
+  if (command.empty()) fail("{}: the manifest names no command", printable(trace.path));
+  if (trace.manifest.architecture != machine_architecture())
+    fail("recorded on {}, this machine is {}: a trace is replayed on the architecture it was recorded on",
+         printable(trace.manifest.architecture), machine_architecture());
+  const Recorded recorded = read_recorded(trace);
+  refuse_what_cannot_be_replayed(trace);
+  confirm(trace, command, options.yes);
+
+  const std::string directory = other_command.empty() ? trace.manifest.working_directory : working_directory();
+  const ChosenMpi mpi = choose_mpi(command, trace.manifest.mpi);
+  // No call of the recorded run took longer than the whole run; a replay may be slower, but not by much.
+  const double patience = options.stall_seconds > 0 ? options.stall_seconds : std::min(60.0, 5 + 2 * trace.manifest.seconds);
+  Monitor monitor(recorded.totals, !recorded.one_host || !other_command.empty(), seconds(patience), seconds(30 + patience));
+  const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
+                                       {{"REPRISE_MODE", "replay"},
+                                        {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
+                                        {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
+                                        {"REPRISE_MONITOR", monitor.address()}});
+  Job job = Job::start(launch.command, launch.environment, directory);
+  std::optional<int> status;
+  std::optional<Verdict> verdict;
+  while (!(status = job.poll())) {
+    verdict = monitor.step(50ms);
+    if (verdict) break;
+  }
+  if (!verdict) verdict = monitor.step(0ms);  // what the ranks said last
+  for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
+  if (verdict) {
+    if (verdict->kind == Verdict::Kind::Ended) {
+      monitor.release();
+      const auto until = std::chrono::steady_clock::now() + 3s;
+      while (!job.poll() && std::chrono::steady_clock::now() < until) monitor.step(20ms);
+    } else {
+      monitor.abort();
+    }
+    job.terminate();
+    return conclude(*verdict, monitor, trace, recorded);
+  }
+  if (!job.await_descendants(5s)) job.terminate();
+  if (!monitor.all_connected() && *status == 0) {
+    say("nothing was replayed on some ranks: they never called MPI_Init");
+    return kDiverged;
+  }
+  if (!options.quiet) {
+    std::uint64_t calls = 0;
+    for (const std::uint64_t total : recorded.totals) calls += total;
+    say("replayed {}, {}, as recorded", counted(recorded.totals.size(), "rank"), counted(calls, "call"));
+    say("next: reprise show {}", printable(shell_words({trace.path})));
+  }
+  return exit_code(*status);
+}
+
+}  // namespace
+
+int replay_command(int argc, char** argv) {
+  Options options;
+  CLI::App app("Runs a recorded command again; every outcome is forced to be the recorded one.\n"
+               "The exit status is the program's own, as recorded; 75 if the replay diverged.",
+               "replay");
+  set_manners(app, "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
+                   "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.");
+  app.add_option("directory", options.directory, "The trace (default: ./reprise.d/latest)")->type_name("DIR");
+  app.add_flag("-y,--yes", options.yes, "Run the command of a trace that came from elsewhere without asking");
+  app.add_flag("-q,--quiet", options.quiet, "No closing summary");
+  app.add_option("--stall-timeout", options.stall_seconds, "Seconds without any movement until the replay is given up")->type_name("S")->check(CLI::PositiveNumber);
+  const CommandLine line = split_command_line(argc, argv);
+  if (const auto status = parse(app, line.own)) return *status;
+  return replay(open_trace(options.directory), line.command, options);
+}
+
+}  // namespace reprise::cli

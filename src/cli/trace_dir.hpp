@@ -1,0 +1,45 @@
+// Trace directories: where new ones are made and existing ones found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/process.hpp"
+#include "trace/manifest.hpp"
+
+namespace reprise::cli {
+
+inline constexpr const char* kTraceHome = "reprise.d";  // below the working directory
+
+struct NewTrace {
+  std::string path;  // as a user would type it
+  std::string absolute;
+  UniqueFd fd;
+  bool in_home = false;  // below ./reprise.d, where `latest` points at it
+  bool created = false;  // the directory did not exist before
+};
+
+// Makes a directory for a new trace: `wanted` if it is given (it must be empty or not exist yet), otherwise
+// ./reprise.d/NAME-K with a K above all that are there. Throws UserError.
+NewTrace make_trace_directory(const std::string& wanted, const std::string& name);
+// Lets ./reprise.d/latest point at it, atomically.
+void set_latest(const NewTrace& trace);
+// Removes the directory again if nothing but our own empty files is in it.
+void discard(const NewTrace& trace);
+
+struct OpenTrace {
+  std::string path;
+  UniqueFd fd;
+  trace::Manifest manifest;
+  std::vector<std::uint32_t> ranks;  // that have a log, ascending
+};
+
+// The trace that `argument` names, or the latest one if it is empty. Throws UserError.
+OpenTrace open_trace(const std::string& argument);
+
+std::vector<std::uint32_t> ranks_with_logs(int dir_fd);
+// Bytes of all files in the directory.
+std::uint64_t trace_size(int dir_fd);
+
+}  // namespace reprise::cli

@@ -1,0 +1,22 @@
+// The file `notes` of a trace: what ranks had to say about the recording, one line each, as it happened.
+//
+// The same notes are in the logs, in their place among the calls; here they can be read without decoding a log, and a
+// rank that could not open a log at all can still say why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace reprise::cli {
+
+struct TraceNote {
+  std::uint32_t rank = 0;
+  std::string key;   // "unsupported", "not-replayable", "problem"
+  std::string text;
+};
+
+// What does not fit is skipped: a rank may have been killed in the middle of a line.
+std::vector<TraceNote> read_trace_notes(int dir_fd);
+
+}  // namespace reprise::cli

@@ -1,0 +1,113 @@
+// The calls of a recorded rank, one after the other, with the outcomes that belong to them.
+//
+// The single place where records become calls: the replayer follows it inside the program, analyze/ reads it offline.
+// It owns the definitions and the call model. Everything read from the log is checked; after trouble, error() says it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/call_model.hpp"
+#include "trace/rank_reader.hpp"
+
+namespace reprise::engine {
+
+struct FunctionDefinition {
+  std::string name;
+  bool blocking = false;
+};
+struct ModuleDefinition {
+  std::string path;
+  std::string build_id;
+};
+struct SiteDefinition {
+  std::uint32_t function = 0;
+  std::uint32_t module = 0;
+  std::uint64_t offset = 0;
+};
+struct MemberRange {
+  std::uint32_t first = 0;
+  std::int64_t stride = 0;
+  std::uint64_t count = 0;
+};
+struct CommunicatorRecord {
+  std::int64_t parent = kNoComm;
+  std::uint64_t uid = 0;
+  std::string how;
+  std::uint64_t counter = 0;
+  std::uint64_t my_rank = 0;
+  std::uint64_t size = 0;
+  std::vector<MemberRange> members;
+};
+struct NoteRecord {
+  std::uint64_t before_event = 0;  // noted before this call
+  std::string key;
+  std::string text;
+};
+
+struct LoggedCall {
+  std::uint64_t number = 0;  // the first call is 0
+  std::uint32_t site = 0;
+  Arguments arguments{};
+};
+
+// A wildcard receive's outcome as it lies in the log, late ones included.
+struct WildcardOutcome {
+  std::uint32_t code = trace::kPending;
+  std::int32_t tag = 0;
+};
+
+class CallStream {
+ public:
+  explicit CallStream(trace::RankReader reader);
+
+  enum class Step { Call, Outcome, End, Damaged };
+
+  // What comes next, without taking it. Definitions on the way are applied.
+  Step peek();
+  // Takes the next call (peek() must have said Call).
+  LoggedCall take_call();
+  // Takes the next outcome (peek() must have said Outcome). Valid until the next call of anything here.
+  trace::Record take_outcome();
+
+  // Interpretation of an outcome record.
+  Result<WildcardOutcome> wildcard(const trace::Record& record);
+  double time(const trace::Record& record);
+  static std::uint64_t poll(const trace::Record& record);  // failures << 1 | success
+  // False: MPI_UNDEFINED.
+  static bool indices(const trace::Record& record, std::vector<std::uint32_t>& out);
+
+  const std::vector<FunctionDefinition>& functions() const { return functions_; }
+  const std::vector<ModuleDefinition>& modules() const { return modules_; }
+  const std::vector<SiteDefinition>& sites() const { return sites_; }
+  const std::vector<CommunicatorRecord>& communicators() const { return communicators_; }
+  const std::vector<NoteRecord>& notes() const { return notes_; }
+  const trace::RankReader& reader() const { return reader_; }
+  const std::string& error() const { return error_; }
+  std::uint64_t next_number() const { return next_number_; }
+
+ private:
+  bool fetch();
+  bool apply_definition(const trace::Record& record);
+  Step damaged(const char* what);
+
+  trace::RankReader reader_;
+  CallModel model_;
+  std::vector<SiteHistory> histories_;
+  std::vector<FunctionDefinition> functions_;
+  std::vector<ModuleDefinition> modules_;
+  std::vector<SiteDefinition> sites_;
+  std::vector<CommunicatorRecord> communicators_;
+  std::vector<NoteRecord> notes_;
+  std::optional<trace::Record> record_;  // the next record; its hits come first
+  bool fetched_ = false;
+  std::uint64_t hits_left_ = 0;
+  std::uint64_t next_number_ = 0;
+  std::uint64_t wildcards_ = 0;
+  std::uint32_t last_site_ = kNoSite;
+  std::uint64_t last_time_ = 0;
+  std::string error_;
+};
+
+}  // namespace reprise::engine

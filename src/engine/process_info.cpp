@@ -1,0 +1,65 @@
+#include "engine/process_info.hpp"
+
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/loaded_modules.hpp"
+
+namespace reprise::engine {
+namespace {
+
+std::string read_small_file(const char* path) {
+  std::string content;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return content;
+  char buffer[4096];
+  for (ssize_t size; (size = read(fd, buffer, sizeof buffer)) > 0 && content.size() < trace::kMaxText;)
+    content.append(buffer, static_cast<std::size_t>(size));
+  close(fd);
+  return content;
+}
+
+std::string file_hash(const char* path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  struct stat info{};
+  void* content = MAP_FAILED;
+  if (fstat(fd, &info) == 0 && info.st_size > 0) content = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  close(fd);
+  if (content == MAP_FAILED) return {};
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH3_64bits(content, static_cast<std::size_t>(info.st_size))));
+  munmap(content, static_cast<std::size_t>(info.st_size));
+  return text;
+}
+
+}  // namespace
+
+trace::Info describe_process() {
+  trace::Info info;
+  char exe[PATH_MAX] = "";
+  if (readlink("/proc/self/exe", exe, sizeof exe - 1) < 0) exe[0] = '\0';
+  LoadedModule module;
+  if (!find_module_like(exe, "", module)) module = {};
+  std::string cmdline = read_small_file("/proc/self/cmdline");
+  if (!cmdline.empty() && cmdline.back() == '\0') cmdline.pop_back();
+  for (char& c : cmdline)
+    if (c == '\0') c = '\n';
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  info.emplace_back("exe", exe);
+  info.emplace_back("build-id", module.build_id);
+  info.emplace_back("exe-hash", module.build_id[0] == '\0' ? file_hash(exe) : std::string());
+  info.emplace_back("cmdline", std::move(cmdline));
+  info.emplace_back("pid", std::to_string(getpid()));
+  info.emplace_back("host", host);
+  return info;
+}
+
+}  // namespace reprise::engine

@@ -1,0 +1,11 @@
+// What a log says about the process that wrote it: program, arguments, place. Keys as in docs/trace-format.md.
+#pragma once
+
+#include "trace/chunk_writer.hpp"
+
+namespace reprise::engine {
+
+// "exe", "build-id", "exe-hash" (only without a build-id), "cmdline", "pid", "host".
+trace::Info describe_process();
+
+}  // namespace reprise::engine

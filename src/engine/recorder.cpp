@@ -1,0 +1,186 @@
+#include "engine/recorder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace reprise::engine {
+
+using trace::Definition;
+using trace::Kind;
+
+bool Recorder::begin(const FunctionTable& functions) {
+  functions_ = functions;
+  if (functions.count > std::size(function_numbers_) || !writer_.begin_private()) return false;
+  define_module(LoadedModule{});  // module 0 is "unknown"
+  return modules_.size() == 1;
+}
+
+// Definitions carry their length, so that a reader can skip kinds that it does not know.
+void Recorder::define(Definition kind, std::span<const std::uint8_t> content) {
+  std::uint8_t* out = writer_.reserve(Kind::Define, content.size() + 1 + kMaxVarint);
+  out = put_varint(out, content.size() + 1);
+  *out++ = static_cast<std::uint8_t>(kind);
+  std::memcpy(out, content.data(), content.size());
+  writer_.commit(out + content.size());
+}
+
+namespace {
+
+// Definitions are rare: build the text first, so that the length in front of it is exact.
+struct DefinitionText {
+  std::uint8_t bytes[2 * PATH_MAX];
+  std::uint8_t* end = bytes;
+
+  void number(std::uint64_t value) { end = put_varint(end, value); }
+  void text(std::string_view value) { end = put_string(end, value.substr(0, PATH_MAX - 1)); }
+  std::span<const std::uint8_t> content() const { return {bytes, static_cast<std::size_t>(end - bytes)}; }
+};
+
+}  // namespace
+
+std::uint32_t Recorder::define_function(FunctionId function) {
+  if (function_numbers_[function] != 0) return function_numbers_[function] - 1u;
+  DefinitionText text;
+  text.text(functions_.names[function]);
+  text.number(functions_.flags[function]);
+  define(Definition::Function, text.content());
+  function_numbers_[function] = ++functions_defined_;
+  return functions_defined_ - 1u;
+}
+
+std::uint32_t Recorder::define_module(const LoadedModule& module) {
+  for (std::uint32_t i = 1; i < modules_.size(); ++i)
+    if (modules_[i].base == module.base && std::strcmp(modules_[i].build_id, module.build_id) == 0) return i;
+  Module* added = modules_.add();
+  if (!added) return 0;
+  added->base = module.base;
+  std::memcpy(added->build_id, module.build_id, sizeof added->build_id);
+  DefinitionText text;
+  text.text(module.path);
+  text.text(module.build_id);
+  define(Definition::Module, text.content());
+  return modules_.size() - 1;
+}
+
+std::uint32_t Recorder::find_or_define(FunctionId function, const void* caller) {
+  const std::uint32_t known = sites_index_.find(function, caller);
+  if (known != kNoSite) return known;
+  const std::uint32_t number = sites_.size();
+  LoadedModule module;
+  const bool found = find_module_of(caller, module);
+  Site* site = sites_.add();
+  if (!site || !sites_index_.insert(function, caller, number)) {
+    note("not-replayable", "more call sites than Reprise can number");
+    return 0;
+  }
+  site->address = caller;
+  site->function = function;
+  site->module = found ? define_module(module) : 0;
+  site->offset = found ? reinterpret_cast<std::uintptr_t>(caller) - module.base : 0;
+  DefinitionText text;
+  text.number(define_function(function));
+  text.number(site->module);
+  text.number(site->offset);
+  define(Definition::Site, text.content());
+  return number;
+}
+
+void Recorder::write_event(std::uint8_t flags, std::uint32_t number, const Site& site, const Arguments& arguments) {
+  std::uint8_t* out = writer_.reserve(Kind::Event, 1 + kMaxVarint * (1 + trace::kArguments));
+  *out++ = flags;
+  if (flags & trace::kSiteFollows) out = put_varint(out, number);
+  for (unsigned i = 0; i < trace::kArguments; ++i) {
+    if (!(flags & trace::argument_follows(i))) continue;
+    const auto difference = static_cast<std::uint64_t>(arguments[i]) - static_cast<std::uint64_t>(site.history.arguments[i].last());
+    out = put_signed(out, static_cast<std::int64_t>(difference));
+  }
+  writer_.commit(out);
+}
+
+void Recorder::resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {
+  if (slot.chunk == writer_.chunk_number()) [[likely]] {
+    put_fixed(slot.at + 4, tag);
+    std::atomic_signal_fence(std::memory_order_release);  // the code commits the tag
+    put_fixed(slot.at, code);
+    writer_.touched(slot.at, trace::kWildcardBytes);
+    return;
+  }
+  std::uint8_t* out = writer_.reserve(Kind::Late, 3 * kMaxVarint);
+  out = put_varint(out, slot.ordinal);
+  out = put_varint(out, code);
+  out = put_signed(out, tag);
+  writer_.commit(out);
+}
+
+void Recorder::poll_end(Site& site, bool absorbed, bool success) {
+  PollSeries& series = site.poll;
+  if (absorbed && series.chunk == writer_.chunk_number()) {
+    const auto count = get_fixed<std::uint64_t>(series.slot) + (success ? 1 : 2);
+    put_fixed(series.slot, count);
+    writer_.touched(series.slot, trace::kPollBytes);
+    series.open = !success;
+    return;
+  }
+  std::uint8_t* at = writer_.reserve(Kind::Poll, trace::kPollBytes);
+  put_fixed<std::uint64_t>(at, success ? 1 : 2);
+  writer_.commit(at + trace::kPollBytes);
+  series = {.open = !success, .slot = at, .chunk = writer_.chunk_number()};
+}
+
+void Recorder::time(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  std::uint8_t* out = writer_.reserve(Kind::Time, kMaxVarint);
+  out = put_signed(out, static_cast<std::int64_t>(bits - last_time_));
+  writer_.commit(out);
+  last_time_ = bits;
+}
+
+void Recorder::define_communicator(const CommunicatorDefinition& definition) {
+  // The members as ranges with a stride: one range for most communicators, however many ranks there are.
+  constexpr std::size_t kPerRange = 3 * kMaxVarint;
+  const std::size_t limit = 256 + kPerRange * (1 + std::min<std::size_t>(definition.members.size(), trace::kMaxRecord / kPerRange / 2));
+  std::uint8_t* const record = writer_.reserve(Kind::Define, limit + kMaxVarint);
+  std::uint8_t* const content = record + 5;  // room for the length, which is known only at the end
+  std::uint8_t* out = content;
+  *out++ = static_cast<std::uint8_t>(Definition::Communicator);
+  out = put_signed(out, definition.parent);
+  out = put_fixed(out, definition.uid);
+  out = put_string(out, definition.how);
+  out = put_varint(out, definition.counter);
+  out = put_varint(out, definition.my_rank);
+  out = put_varint(out, definition.members.size());
+  const std::span<const int> members = definition.members;
+  std::uint8_t* const count_at = out;
+  std::uint64_t ranges = 0;
+  for (int pass = 0; pass < 2; ++pass) {  // count first, then write: the count stands in front
+    if (pass == 1) out = put_varint(count_at, ranges);
+    ranges = 0;
+    for (std::size_t i = 0; i < members.size();) {
+      std::size_t next = i + 1;
+      const int stride = next < members.size() ? members[next] - members[i] : 1;
+      while (next < members.size() && members[next] - members[next - 1] == stride) ++next;
+      if (kPerRange * (ranges + 2) > limit - 256) break;  // a hopeless list is cut; the uid still names it
+      if (pass == 1) {
+        out = put_varint(out, static_cast<std::uint32_t>(members[i]));
+        out = put_signed(out, stride);
+        out = put_varint(out, next - i);
+      }
+      ++ranges;
+      i = next;
+    }
+  }
+  const auto size = static_cast<std::size_t>(out - content);
+  std::uint8_t* const placed = put_varint(record, size);
+  std::memmove(placed, content, size);
+  writer_.commit(placed + size);
+}
+
+void Recorder::note(std::string_view key, std::string_view text) {
+  DefinitionText definition;
+  definition.text(key);
+  definition.text(text);
+  define(Definition::Note, definition.content());
+}
+
+}  // namespace reprise::engine

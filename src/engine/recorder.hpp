@@ -1,0 +1,130 @@
+// Record mode: obey nothing, log every call and every outcome.
+//
+// One Recorder per process. Not thread-safe: the front end holds the session's lock. Nothing here allocates from the
+// program's heap after attach(), and nothing fails visibly: when recording has to stop, the writer goes on into memory
+// that nobody reads, and the program never notices.
+#pragma once
+
+#include <span>
+
+#include "engine/call_model.hpp"
+#include "engine/sites.hpp"
+#include "trace/chunk_writer.hpp"
+
+namespace reprise::engine {
+
+// Where the outcome of a wildcard receive goes once it is known.
+struct WildcardSlot {
+  std::uint8_t* at = nullptr;
+  std::uint64_t chunk = 0;
+  std::uint64_t ordinal = 0;
+};
+
+// A communicator's name, computed alike by all its members (frontends/mpi/communicators.hpp).
+struct CommunicatorDefinition {
+  std::int64_t parent = kNoComm;
+  std::uint64_t uid = 0;
+  const char* how = "";
+  std::uint64_t counter = 0;
+  std::uint32_t my_rank = 0;
+  std::span<const int> members;  // world ranks in order
+};
+
+class Recorder {
+ public:
+  bool begin(const FunctionTable& functions);
+  Result<void> attach(int dir_fd, const trace::LogIdentity& identity, const trace::Info& info, bool plain) {
+    return writer_.attach(dir_fd, identity, info, plain);
+  }
+
+  // A call was entered. Committed before the call is made, so a rank that never returns shows where it is.
+  void call(FunctionId function, const void* caller, const Arguments& arguments) {
+    std::uint32_t number = model_.predicted_site();
+    std::uint8_t flags = 0;
+    Site* site = number == kNoSite ? nullptr : &sites_[number];
+    if (!site || site->address != caller || site->function != function) [[unlikely]] {
+      number = find_or_define(function, caller);
+      site = &sites_[number];
+      flags = trace::kSiteFollows;
+    }
+    const std::int64_t source = model_.last_source();
+    for (unsigned i = 0; i < trace::kArguments; ++i)
+      if (site->history.arguments[i].predict(source) != arguments[i]) flags |= trace::argument_follows(i);
+    if (flags == 0) [[likely]] writer_.hit();
+    else write_event(flags, number, *site, arguments);
+    for (unsigned i = 0; i < trace::kArguments; ++i) site->history.arguments[i].learn(arguments[i], source);
+    model_.advance(number);
+    writer_.set_in_call(true);
+  }
+  void returned() { writer_.set_in_call(false); }
+
+  // A wildcard receive is about to be posted.
+  WildcardSlot wildcard() {
+    std::uint8_t* at = writer_.reserve(trace::Kind::Wildcard, trace::kWildcardBytes);
+    put_fixed<std::uint64_t>(at, 0);
+    writer_.commit(at + trace::kWildcardBytes);
+    return {at, writer_.chunk_number(), wildcards_++};
+  }
+  void resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag);
+  // The same, by a blocking call: the next arguments may be predicted from the source.
+  void resolve_blocking(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {
+    resolve(slot, code, tag);
+    if (code >= trace::kSourceBase) model_.set_last_source(code - trace::kSourceBase);
+  }
+
+  // A test is about to be made. The result says whether it continues an open series (then it is not logged as a call).
+  Site& poll_begin(FunctionId function, const void* caller, const Arguments& arguments, bool& absorbed) {
+    const std::uint32_t known = sites_index_.find(function, caller);
+    absorbed = known != kNoSite && sites_[known].poll.open && sites_[known].poll.chunk == writer_.chunk_number();
+    if (absorbed) return sites_[known];
+    call(function, caller, arguments);
+    return sites_[model_.previous_site()];
+  }
+  void poll_end(Site& site, bool absorbed, bool success);
+
+  // Which requests were reported; `undefined` when there was no active request.
+  template <class Index>
+  void indices(std::span<const Index> list, bool undefined) {
+    if (list.size() > kMaxIndices) {
+      note("not-replayable", "one call reported more requests than a record holds");
+      list = list.first(kMaxIndices);
+    }
+    std::uint8_t* out = writer_.reserve(trace::Kind::Indices, 5 * (list.size() + 1));
+    out = put_varint(out, undefined ? 0 : list.size() + 1);
+    for (const Index index : list) out = put_varint(out, static_cast<std::uint32_t>(index));
+    writer_.commit(out);
+  }
+
+  void time(double value);
+  void define_communicator(const CommunicatorDefinition& definition);
+  void note(std::string_view key, std::string_view text);
+
+  trace::ChunkWriter& writer() { return writer_; }
+
+ private:
+  static constexpr std::size_t kMaxIndices = trace::kMaxRecord / 5 - 1;
+
+  std::uint32_t find_or_define(FunctionId function, const void* caller);
+  std::uint32_t define_function(FunctionId function);
+  std::uint32_t define_module(const LoadedModule& module);
+  void write_event(std::uint8_t flags, std::uint32_t number, const Site& site, const Arguments& arguments);
+  void define(trace::Definition kind, std::span<const std::uint8_t> content);
+
+  struct Module {
+    char build_id[2 * 32 + 1];
+    std::uintptr_t base;
+  };
+
+  trace::ChunkWriter writer_;
+  CallModel model_;
+  PagedArray<Site> sites_;
+  SiteIndex sites_index_;
+  PagedArray<Module, 64> modules_;
+  FunctionTable functions_;
+  std::uint16_t function_numbers_[1024] = {};  // trace number + 1 by function id; 0: not defined yet
+  std::uint16_t functions_defined_ = 0;
+  std::uint64_t wildcards_ = 0;
+  std::uint64_t last_time_ = 0;
+};
+
+}  // namespace reprise::engine

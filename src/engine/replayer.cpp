@@ -1,0 +1,153 @@
+#include "engine/replayer.hpp"
+
+#include <cstring>
+
+namespace reprise::engine {
+
+using trace::Kind;
+using trace::Record;
+
+Replayer::Replayer(CallStream stream, const FunctionTable& functions) : stream_(std::move(stream)), functions_(functions) {}
+
+FunctionId Replayer::function_id(std::uint32_t number) {
+  while (function_ids_.size() <= number) {
+    const std::string& name = stream_.functions()[function_ids_.size()].name;
+    FunctionId id = kUnknownFunction;
+    for (std::uint16_t i = 0; i < functions_.count; ++i)
+      if (name == functions_.names[i]) id = i;
+    function_ids_.push_back(id);
+  }
+  return function_ids_[number];
+}
+
+// The site of the log in this process. Its address is looked for until the module is there (it may be loaded late).
+Replayer::LocalSite& Replayer::local(std::uint32_t number) {
+  if (sites_.size() <= number) sites_.resize(stream_.sites().size());
+  LocalSite& site = sites_[number];
+  if (site.address) [[likely]] return site;
+  const SiteDefinition& definition = stream_.sites()[number];
+  const ModuleDefinition& module = stream_.modules()[definition.module];
+  site.function = function_id(definition.function);
+  LoadedModule loaded;
+  if (definition.module != 0 && find_module_like(module.path.c_str(), module.build_id.c_str(), loaded)) {
+    site.address = reinterpret_cast<const void*>(loaded.base + definition.offset);
+    index_.insert(site.function, site.address, number);
+  }
+  return site;
+}
+
+Replayer::Fit Replayer::call(FunctionId function, const void* caller, const Arguments& arguments) {
+  function_ = function;
+  caller_ = caller;
+  arguments_ = arguments;
+  switch (stream_.peek()) {
+    case CallStream::Step::Call: break;
+    case CallStream::Step::End: return Fit::AtEnd;
+    case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
+    case CallStream::Step::Outcome: return differs("the recorded run got an outcome here, but this run makes another call", nullptr);
+  }
+  const LoggedCall logged = stream_.take_call();
+  if (logged.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
+  last_ = logged;
+  const LocalSite& site = local(logged.site);
+  // Code that belongs to no module (module 0) cannot be told apart by address; the function must do.
+  const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller;
+  if (site.function != function) return differs("another MPI function is called", &logged);
+  if (!same_place) return differs("the call comes from another place in the program", &logged);
+  if (logged.arguments != arguments) return differs("the call has other arguments", &logged);
+  return Fit::Follows;
+}
+
+Replayer::Fit Replayer::outcome(Kind kind, Record& out) {
+  switch (stream_.peek()) {
+    case CallStream::Step::Outcome: break;
+    case CallStream::Step::End: return Fit::AtEnd;
+    case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
+    case CallStream::Step::Call: return differs("the recorded run did not need an outcome here", &last_);
+  }
+  out = stream_.take_outcome();
+  return out.kind == kind ? Fit::Follows : differs("the recorded call had an outcome of another kind", &last_);
+}
+
+Replayer::Fit Replayer::wildcard(WildcardOutcome& out) {
+  Record record;
+  const Fit fit = outcome(Kind::Wildcard, record);
+  if (fit != Fit::Follows) return fit;
+  const auto found = stream_.wildcard(record);
+  if (!found) return differs(found.error().what, &last_);
+  out = *found;
+  return Fit::Follows;
+}
+
+Replayer::Fit Replayer::poll(FunctionId function, const void* caller, const Arguments& arguments, bool& success) {
+  std::uint32_t number = index_.find(function, caller);
+  if (number == kNoSite || !sites_[number].poll.open) {
+    if (const Fit fit = call(function, caller, arguments); fit != Fit::Follows) return fit;
+    number = last_.site;
+    Record record;
+    if (const Fit fit = outcome(Kind::Poll, record); fit != Fit::Follows) return fit;
+    const std::uint64_t value = CallStream::poll(record);
+    if (value == 0) return Fit::AtEnd;
+    sites_[number].poll.open = true;
+    sites_[number].poll.failures = value >> 1;
+    sites_[number].poll.success = value & 1;
+  }
+  PollSeries& series = sites_[number].poll;
+  success = series.failures == 0;
+  if (success) {
+    series.open = false;
+  } else {
+    --series.failures;
+    if (series.failures == 0 && !series.success) series.open = false;
+  }
+  return Fit::Follows;
+}
+
+Replayer::Fit Replayer::indices(std::vector<std::uint32_t>& out, bool& undefined) {
+  Record record;
+  const Fit fit = outcome(Kind::Indices, record);
+  if (fit == Fit::Follows) undefined = !CallStream::indices(record, out);
+  return fit;
+}
+
+Replayer::Fit Replayer::time(double& out) {
+  Record record;
+  const Fit fit = outcome(Kind::Time, record);
+  if (fit == Fit::Follows) out = stream_.time(record);
+  return fit;
+}
+
+Replayer::Fit Replayer::end_of_program() {
+  function_ = kUnknownFunction;
+  switch (stream_.peek()) {
+    case CallStream::Step::End: return Fit::Follows;
+    case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
+    case CallStream::Step::Outcome: return differs("the program ends, but the recorded run goes on", nullptr);
+    case CallStream::Step::Call: break;
+  }
+  const LoggedCall logged = stream_.take_call();
+  if (logged.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
+  return differs("the program ends, but the recorded run goes on", &logged);
+}
+
+ReportedCall Replayer::describe(const LoggedCall& call) const {
+  const SiteDefinition& site = stream_.sites()[call.site];
+  const ModuleDefinition& module = stream_.modules()[site.module];
+  return {stream_.functions()[site.function].name, module.path, module.build_id, site.offset, call.arguments};
+}
+
+Replayer::Fit Replayer::differs(std::string reason, const LoggedCall* recorded) {
+  report_ = {};
+  report_.event = recorded ? recorded->number : stream_.next_number();
+  report_.reason = std::move(reason);
+  if (recorded) report_.recorded = describe(*recorded);
+  if (function_ != kUnknownFunction) {
+    LoadedModule module;
+    const bool found = find_module_of(caller_, module);
+    report_.actual = {functions_.names[function_], found ? module.path : "", found ? module.build_id : "",
+                      found ? reinterpret_cast<std::uintptr_t>(caller_) - module.base : 0, arguments_};
+  }
+  return Fit::Differs;
+}
+
+}  // namespace reprise::engine

@@ -1,0 +1,70 @@
+// Replay mode: obey the log to its end, and notice the first call that does not fit it.
+//
+// Mirrors Recorder verb by verb. A verb answers Follows when the log agrees and has filled in the outcome; AtEnd when
+// the recorded run was cut off here; Differs when this run is not the recorded one (report() says how).
+#pragma once
+
+#include <vector>
+
+#include "engine/call_stream.hpp"
+#include "engine/sites.hpp"
+#include "engine/supervision.hpp"
+
+namespace reprise::engine {
+
+class Replayer {
+ public:
+  enum class Fit { Follows, AtEnd, Differs };
+
+  Replayer(CallStream stream, const FunctionTable& functions);
+
+  Fit call(FunctionId function, const void* caller, const Arguments& arguments);
+
+  Fit wildcard(WildcardOutcome& out);
+  Fit poll(FunctionId function, const void* caller, const Arguments& arguments, bool& success);
+  Fit indices(std::vector<std::uint32_t>& out, bool& undefined);
+  Fit time(double& out);
+
+  // The outcome in the log cannot be given to this call.
+  Fit mismatch(const char* reason) { return differs(reason, &last_); }
+
+  // The program has ended: is there anything left that it should have done?
+  Fit end_of_program();
+
+  // Number of the next call; calls made so far.
+  std::uint64_t next_event() const { return stream_.next_number(); }
+  // True while in the last recorded call, if the recorded run never returned from it.
+  bool in_unfinished_call() {
+    return next_event() == stream_.reader().total_events() && stream_.reader().end().in_call;
+  }
+  const DivergenceReport& report() const { return report_; }
+  const CallStream& stream() const { return stream_; }
+
+ private:
+  struct LocalSite {
+    const void* address = nullptr;
+    FunctionId function = kUnknownFunction;
+    PollSeries poll;
+  };
+  static constexpr FunctionId kUnknownFunction = UINT16_MAX;
+
+  LocalSite& local(std::uint32_t site);
+  FunctionId function_id(std::uint32_t number);
+  Fit outcome(trace::Kind kind, trace::Record& out);
+  Fit differs(std::string reason, const LoggedCall* recorded);
+  ReportedCall describe(const LoggedCall& call) const;
+
+  CallStream stream_;
+  FunctionTable functions_;
+  std::vector<FunctionId> function_ids_;
+  std::vector<LocalSite> sites_;
+  SiteIndex index_;
+  // What the program is doing now, in case it has to be reported.
+  FunctionId function_ = kUnknownFunction;
+  const void* caller_ = nullptr;
+  Arguments arguments_{};
+  LoggedCall last_;
+  DivergenceReport report_;
+};
+
+}  // namespace reprise::engine

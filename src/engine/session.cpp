@@ -1,0 +1,268 @@
+#include "engine/session.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/process_info.hpp"
+
+namespace reprise::engine {
+namespace {
+
+constexpr std::size_t kMaxEarlyCalls = 4096;
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Configuration read_environment() {
+  Configuration configuration;
+  const std::string_view mode = environment("REPRISE_MODE");
+  if (mode == "record") configuration.mode = Mode::Record;
+  else if (mode == "replay") configuration.mode = Mode::Replay;
+  else if (mode == "doctor") configuration.mode = Mode::Doctor;
+  configuration.directory = environment("REPRISE_DIR");
+  configuration.trace_id = std::strtoull(environment("REPRISE_TRACE_ID"), nullptr, 16);
+  configuration.monitor = environment("REPRISE_MONITOR");
+  configuration.plain = *environment("REPRISE_PLAIN") == '1';
+  if (configuration.directory.empty()) configuration.mode = Mode::Passive;
+  return configuration;
+}
+
+}  // namespace
+
+void Session::Lock::wait() { sched_yield(); }
+
+// Never destroyed: the program's own exit handlers and threads may still make calls after ours have run.
+Session& Session::get() {
+  alignas(Session) static unsigned char memory[sizeof(Session)];
+  static Session* const session = new (memory) Session();
+  return *session;
+}
+
+Session::Session() : configuration_(read_environment()) {
+  if (configuration_.mode == Mode::Passive) return;
+  g_mode.store(Mode::Armed, std::memory_order_relaxed);
+  // Registered before the program's own handlers, so it runs after them and sees their calls.
+  on_exit([](int status, void*) { Session::get().process_exits(status); }, nullptr);
+}
+
+void Session::wake(const FunctionTable& functions) {
+  if (mode() != Mode::Armed) return;
+  functions_ = functions;
+  Mode next = configuration_.mode;
+  if (next == Mode::Record && !recorder_.begin(functions)) next = Mode::Passive;
+  pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
+  g_mode.store(next, std::memory_order_relaxed);
+}
+
+void Session::attach(const Identity& identity, void (*progress)()) {
+  if (attached_) return;
+  attached_ = true;
+  rank_ = identity.rank;
+  progress_ = progress;
+  if (mode() == Mode::Record) attach_recorder(identity);
+  if (mode() == Mode::Replay) attach_replayer(identity);
+}
+
+void Session::attach_recorder(const Identity& identity) {
+  trace::Info info = describe_process();
+  info.emplace_back("rank", std::to_string(identity.rank));
+  info.emplace_back("ranks", std::to_string(identity.ranks));
+  info.emplace_back("mpi", identity.library);
+  info.emplace_back("mpi-library", identity.library_version);
+  info.emplace_back("thread-level", identity.thread_level);
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Result<void> attached = Error{configuration_.directory + ": " + std::strerror(errno)};
+  if (dir >= 0) attached = recorder_.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
+  if (attached) return;
+  // The program goes on without us.
+  g_mode.store(Mode::Passive, std::memory_order_relaxed);
+  append_note("problem", attached.error().what);
+  if (dir >= 0) close(dir);
+}
+
+void Session::note(const char* key, const std::string& text) {
+  if (mode() != Mode::Record) return;
+  recorder_.note(key, text);
+  append_note(key, text);
+}
+
+// The record command reads this file at the end, the replay command before the start.
+void Session::append_note(const char* key, const std::string& text) {
+  std::string line = std::to_string(rank_) + '\t' + key + '\t' + text;
+  for (char& c : line)
+    if (c == '\n') c = ' ';
+  line += '\n';
+  const int fd = open((configuration_.directory + "/notes").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return;
+  if (write(fd, line.data(), line.size()) < 0) {
+    // The disk is full: that the rank's log ends early says enough.
+  }
+  close(fd);
+}
+
+void Session::attach_replayer(const Identity& identity) {
+  if (auto connected = supervisor_.connect(configuration_.monitor, identity.rank, identity.ranks); !connected)
+    give_up(connected.error().what);
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) supervisor_.trouble(configuration_.directory + ": " + std::strerror(errno));
+  auto reader = trace::RankReader::open(dir, identity.rank, configuration_.trace_id);
+  if (!reader) supervisor_.trouble(reader.error().what);
+  replayer_.emplace(CallStream(std::move(*reader)), functions_);
+  install_crash_handlers();
+  for (const EarlyCall& call : early_) insist(replayer_->call(call.function, call.caller, call.arguments));
+  early_.clear();
+}
+
+void log_call(FunctionId function, const void* caller, const Arguments& arguments) { Session::get().call(function, caller, arguments); }
+
+void log_return() { Session::get().returned(); }
+
+void Session::call(FunctionId function, const void* caller, const Arguments& arguments) {
+  Lock lock(*this);
+  switch (mode()) {
+    case Mode::Record:
+      if (threaded_.load(std::memory_order_relaxed)) notice_thread();
+      recorder_.call(function, caller, arguments);
+      break;
+    case Mode::Replay:
+      if (!replayer_) {
+        if (early_.size() < kMaxEarlyCalls) early_.push_back({function, caller, arguments});
+        break;
+      }
+      insist(replayer_->call(function, caller, arguments));
+      supervisor_.entered(replayer_->next_event(), replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
+      break;
+    case Mode::Doctor: ++calls_seen_; break;
+    default: break;
+  }
+}
+
+void Session::returned() {
+  if (mode() == Mode::Record) {
+    recorder_.returned();
+  } else if (mode() == Mode::Replay && replayer_) {
+    supervisor_.left(replayer_->next_event());
+    supervisor_.waits_for(-1);
+  }
+}
+
+void Session::fail(Replayer::Fit fit) {
+  if (fit == Replayer::Fit::AtEnd) at_end();
+  supervisor_.diverged(replayer_->report());
+}
+
+void Session::give_up(const std::string& why) {
+  const std::string line = "reprise: " + why + '\n';
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(125);
+  _exit(125);
+}
+
+void Session::wait_for_others() {
+  if (mode() == Mode::Replay && replayer_) supervisor_.hold(progress_);
+}
+
+// Inside the MPI library nothing of it may be called again.
+void Session::wait_for_others_after_crash() {
+  if (mode() == Mode::Replay && replayer_) supervisor_.hold(supervisor_.in_call() ? nullptr : progress_);
+}
+
+void Session::at_end() {
+  wait_for_others();
+  const trace::End end = replayer_->stream().reader().end();
+  if (end.kind == trace::EndKind::Exited) _exit(end.value);
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+void Session::finalized() {
+  finalized_ = true;
+  if (mode() == Mode::Record) recorder_.writer().set_end(trace::EndKind::Finalized, 0);
+  if (mode() != Mode::Replay || !replayer_) return;
+  supervisor_.entered(replayer_->next_event(), RankState::Finalized);
+  supervisor_.report_place();
+}
+
+void Session::aborting(int code) {
+  if (mode() == Mode::Record) {
+    g_mode.store(Mode::Passive, std::memory_order_relaxed);
+    recorder_.writer().finish({trace::EndKind::Aborted, code, true});
+  } else {
+    wait_for_others();
+  }
+}
+
+void Session::process_exits(int status) {
+  const Mode now = mode();
+  g_mode.store(Mode::Passive, std::memory_order_relaxed);
+  if (!attached_) return;
+  if (now == Mode::Record) {
+    recorder_.writer().finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, false});
+  } else if (now == Mode::Replay && replayer_) {
+    insist(replayer_->end_of_program());
+    if (!finalized_) supervisor_.hold(progress_);
+    supervisor_.entered(replayer_->next_event(), RankState::Finalized);
+    supervisor_.report_place();
+  }
+}
+
+void Session::forked_child() {
+  g_mode.store(Mode::Passive, std::memory_order_relaxed);
+  recorder_.writer().disown();
+  supervisor_.disown();
+}
+
+void Session::threads_may_call() { threaded_.store(true, std::memory_order_relaxed); }
+
+// Calls from several threads are logged without harm, but their order cannot be forced yet.
+void Session::notice_thread() {
+  static const pthread_t first = pthread_self();
+  static bool noted = false;
+  if (noted || pthread_equal(first, pthread_self())) return;
+  noted = true;
+  note("not-replayable", "several threads of a rank called MPI");
+}
+
+namespace {
+
+constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+struct sigaction g_before[NSIG];
+
+// A rank that crashes as recorded must not take the others down before they have come as far as they came then.
+void hold_before_crash(int signal, siginfo_t* info, void*) {
+  Session::get().wait_for_others_after_crash();
+  sigaction(signal, &g_before[signal], nullptr);
+  if (info->si_code <= 0 || signal == SIGABRT) raise(signal);  // sent, not caused: it does not come again by itself
+}
+
+}  // namespace
+
+void Session::install_crash_handlers() {
+  constexpr std::size_t kStack = 256 * 1024;  // a stack overflow leaves no room on the stack it happened on
+  stack_t stack{};
+  stack_t current{};
+  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE)) {
+    void* memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory != MAP_FAILED) {
+      stack.ss_sp = memory;
+      stack.ss_size = kStack;
+      sigaltstack(&stack, nullptr);
+    }
+  }
+  struct sigaction action{};
+  action.sa_sigaction = hold_before_crash;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigfillset(&action.sa_mask);
+  for (const int signal : kCrashSignals) sigaction(signal, &action, &g_before[signal]);
+}
+
+}  // namespace reprise::engine

@@ -1,0 +1,126 @@
+// The one session of this process: its mode, and the log it fills or obeys. Shared by all front ends.
+//
+// The preload library is loaded into launchers, shells and helpers too. A process is only *armed* by its environment;
+// it takes part once a front end has seen it make a call of its API, and gets a log once that front end knows its rank.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/mode.hpp"
+#include "engine/recorder.hpp"
+#include "engine/replayer.hpp"
+#include "engine/supervisor.hpp"
+
+namespace reprise::engine {
+
+struct Configuration {
+  Mode mode = Mode::Passive;
+  std::string directory;
+  std::uint64_t trace_id = 0;
+  std::string monitor;
+  bool plain = false;
+};
+
+// What a front end knows about the process once its API is up.
+struct Identity {
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  std::string library;        // "mpich"
+  std::string library_version;
+  std::string thread_level;
+};
+
+class Session {
+ public:
+  static Session& get();
+
+  // First call of an armed process.
+  void wake(const FunctionTable& functions);
+  // The rank is known: open the log. `progress` moves messages while the rank waits for others (hold()).
+  void attach(const Identity& identity, void (*progress)());
+
+  // A call. In replay it does not return if the log ends here or differs.
+  void call(FunctionId function, const void* caller, const Arguments& arguments);
+  void returned();
+
+  // Something about this recording that a user must know. In the log, and in the trace's file `notes`.
+  void note(const char* key, const std::string& text);
+
+  // What a front end does with a Fit other than Follows.
+  void insist(Replayer::Fit fit) {
+    if (fit != Replayer::Fit::Follows) [[unlikely]] fail(fit);
+  }
+  // Waits until all ranks have reached their ends. Used before MPI_Abort and the like, so that the others are not cut
+  // short of what they did in the recorded run.
+  void wait_for_others();
+  void wait_for_others_after_crash();
+  // The recorded run was cut off inside the current call: wait for the others, then end as it ended. Never returns.
+  [[noreturn]] void at_end();
+
+  void finalized();              // the front end's API has been shut down in good order
+  void aborting(int code);       // the program asked for the end of the whole job
+  void process_exits(int status);
+  void forked_child();
+
+  // In replay, once the log is open (before that, calls are only remembered).
+  bool replaying_now() const { return replayer_.has_value(); }
+  Recorder& recorder() { return recorder_; }
+  Replayer& replayer() { return *replayer_; }
+  Supervisor& supervisor() { return supervisor_; }
+  const Configuration& configuration() const { return configuration_; }
+  std::uint64_t calls_seen() const { return calls_seen_; }
+
+  // Held around the log when several threads may call (threads_may_call()).
+  class Lock {
+   public:
+    explicit Lock(Session& session) : session_(session.threaded_.load(std::memory_order_relaxed) ? &session : nullptr) {
+      if (session_)
+        while (session_->lock_.test_and_set(std::memory_order_acquire)) wait();
+    }
+    ~Lock() {
+      if (session_) session_->lock_.clear(std::memory_order_release);
+    }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    static void wait();
+    Session* session_;
+  };
+  void threads_may_call();
+
+ private:
+  struct EarlyCall {
+    FunctionId function;
+    const void* caller;
+    Arguments arguments;
+  };
+
+  Session();
+  [[noreturn]] void fail(Replayer::Fit fit);
+  [[noreturn]] void give_up(const std::string& why);
+  void append_note(const char* key, const std::string& text);
+  void attach_recorder(const Identity& identity);
+  void attach_replayer(const Identity& identity);
+  void install_crash_handlers();
+  void notice_thread();
+
+  Configuration configuration_;
+  FunctionTable functions_;
+  Recorder recorder_;
+  std::optional<Replayer> replayer_;
+  Supervisor supervisor_;
+  std::vector<EarlyCall> early_;
+  void (*progress_)() = nullptr;
+  std::atomic_flag lock_;
+  std::atomic<bool> threaded_{false};
+  std::uint64_t calls_seen_ = 0;
+  std::uint32_t rank_ = 0;
+  bool attached_ = false;
+  bool finalized_ = false;
+};
+
+}  // namespace reprise::engine

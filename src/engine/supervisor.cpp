@@ -1,0 +1,176 @@
+#include "engine/supervisor.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace reprise::engine {
+namespace {
+
+constexpr int kConnectMilliseconds = 3000;
+constexpr int kReportMilliseconds = 50;
+constexpr int kDivergedExit = 75;
+constexpr int kTroubleExit = 125;
+
+// Away from the numbers that the program's own files will get.
+int moved_out_of_the_way(int fd) {
+  for (const int lowest : {420, 100}) {
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+    if (moved < 0) continue;
+    close(fd);
+    return moved;
+  }
+  return fd;
+}
+
+int connect_within(const addrinfo& address, int milliseconds) {
+  const int fd = socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
+  if (fd < 0) return -1;
+  int error = connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd ready{fd, POLLOUT, 0};
+    socklen_t size = sizeof error;
+    if (poll(&ready, 1, milliseconds) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = ETIMEDOUT;
+  }
+  if (error != 0) {
+    close(fd);
+    return -1;
+  }
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return moved_out_of_the_way(fd);
+}
+
+int connect_to(const std::string& host, const std::string& port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return -1;
+  int fd = -1;
+  for (const addrinfo* at = found; at && fd < 0; at = at->ai_next) fd = connect_within(*at, kConnectMilliseconds);
+  freeaddrinfo(found);
+  return fd;
+}
+
+void sleep_milliseconds(long milliseconds) {
+  const timespec pause{milliseconds / 1000, milliseconds % 1000 * 1000000};
+  nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+Result<void> Supervisor::connect(std::string_view address, std::uint32_t rank, std::uint32_t ranks) {
+  const auto parts = split(address, ':');
+  if (parts.size() != 3) return Error{"REPRISE_MONITOR is not set as `reprise replay` sets it"};
+  for (const auto host : split(parts[0], ',')) {
+    socket_ = connect_to(std::string(host), std::string(parts[1]));
+    if (socket_ >= 0) break;
+  }
+  if (socket_ < 0) return Error{"rank " + std::to_string(rank) + " cannot reach the replay command at " + std::string(address.substr(0, address.rfind(':')))};
+  const std::string hello = "hello " + std::string(parts[2]) + ' ' + std::to_string(rank) + ' ' + std::to_string(ranks) + ' ' +
+                            std::to_string(getpid()) + '\n';
+  send_line(hello.data(), hello.size());
+
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are not for our thread
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, thread_main, this);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) return Error{std::string("cannot start the supervising thread: ") + std::strerror(error)};
+  return {};
+}
+
+void* Supervisor::thread_main(void* self) {
+  static_cast<Supervisor*>(self)->watch();
+  return nullptr;
+}
+
+// One send per line: lines of the program's thread and of ours do not mix.
+void Supervisor::send_line(const char* text, std::size_t size) {
+  if (socket_ >= 0 && send(socket_, text, size, MSG_NOSIGNAL) < 0 && errno == EPIPE) _exit(kTroubleExit);
+}
+
+void Supervisor::report_place() {
+  while (sending_.test_and_set(std::memory_order_acquire)) sleep_milliseconds(1);
+  const std::uint64_t place = place_.load(std::memory_order_relaxed);
+  if (place != sent_) {
+    char line[96];
+    const int size = std::snprintf(line, sizeof line, "at %llu %u %lld\n", static_cast<unsigned long long>(place >> 4),
+                                   static_cast<unsigned>(place & 15), static_cast<long long>(peer_.load(std::memory_order_relaxed)));
+    send_line(line, static_cast<std::size_t>(size));
+    sent_ = place;
+  }
+  sending_.clear(std::memory_order_release);
+}
+
+void Supervisor::watch() {
+  std::string received;
+  for (;;) {
+    pollfd readable{socket_, POLLIN, 0};
+    const int ready = poll(&readable, 1, kReportMilliseconds);
+    report_place();
+    if (ready <= 0) continue;
+    char buffer[256];
+    const ssize_t size = recv(socket_, buffer, sizeof buffer, 0);
+    if (size <= 0) _exit(kTroubleExit);  // the replay command is gone: nobody must be left behind
+    received.append(buffer, static_cast<std::size_t>(size));
+    for (std::size_t end; (end = received.find('\n')) != std::string::npos; received.erase(0, end + 1)) {
+      const std::string_view line = std::string_view(received).substr(0, end);
+      if (line == "abort") _exit(kDivergedExit);
+      if (line == "release") released_.store(true, std::memory_order_release);
+    }
+  }
+}
+
+void Supervisor::send_text(const char* word, const std::string& text) {
+  std::string line = word;
+  append_field(line, text);
+  line += '\n';
+  send_line(line.data(), line.size());
+}
+
+void Supervisor::warn(const std::string& text) { send_text("warn", text); }
+
+void Supervisor::wait_to_be_ended() {
+  for (int i = 0; i < 100; ++i) sleep_milliseconds(100);  // the command ends us long before
+  _exit(kDivergedExit);
+}
+
+void Supervisor::trouble(const std::string& text) {
+  send_text("trouble", text);
+  wait_to_be_ended();
+}
+
+void Supervisor::diverged(const DivergenceReport& report) {
+  const std::string line = to_line(report);
+  send_line(line.data(), line.size());
+  wait_to_be_ended();
+}
+
+void Supervisor::hold(void (*progress)()) {
+  const std::uint64_t event = place_.load(std::memory_order_relaxed) >> 4;
+  place_.store(event << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_relaxed);
+  while (!released_.load(std::memory_order_acquire)) {
+    if (progress) progress();
+    sleep_milliseconds(1);
+  }
+}
+
+}  // namespace reprise::engine

@@ -1,0 +1,61 @@
+// The rank's end of the supervision (engine/supervision.hpp): tells the replay command where this rank is, waits at the
+// end of the log for the others, and ends the process when the command says so. Replay only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "engine/supervision.hpp"
+
+namespace reprise::engine {
+
+class Supervisor {
+ public:
+  // `address` is REPRISE_MONITOR: host[,host...]:port:token.
+  Result<void> connect(std::string_view address, std::uint32_t rank, std::uint32_t ranks);
+
+  // Hot path: where the rank is.
+  void entered(std::uint64_t event, RankState state) {
+    place_.store(event << 4 | static_cast<unsigned>(state), std::memory_order_relaxed);
+  }
+  void left(std::uint64_t event) { entered(event, RankState::Running); }
+  // The world rank that the current call waits for; -1 if none in particular.
+  void waits_for(std::int64_t world_rank) { peer_.store(world_rank, std::memory_order_relaxed); }
+
+  // Now, not at the thread's next turn: the process may end any moment.
+  void report_place();
+
+  void warn(const std::string& text);
+  [[noreturn]] void trouble(const std::string& text);
+  [[noreturn]] void diverged(const DivergenceReport& report);
+
+  // Waits until every rank has reached its end. `progress` is called again and again: peers may still need this rank's
+  // MPI to move their messages. Safe in a signal handler if `progress` is.
+  void hold(void (*progress)());
+
+  // In an MPI call, as opposed to the program's own code?
+  bool in_call() const {
+    const auto state = static_cast<RankState>(place_.load(std::memory_order_relaxed) & 15);
+    return state == RankState::InCall || state == RankState::LastCall;
+  }
+  bool connected() const { return socket_ >= 0; }
+  void disown() { socket_ = -1; }  // in a forked child
+
+ private:
+  static void* thread_main(void* self);
+  void watch();
+  void send_line(const char* text, std::size_t size);
+  void send_text(const char* word, const std::string& text);
+  [[noreturn]] void wait_to_be_ended();
+
+  int socket_ = -1;
+  std::atomic<std::uint64_t> place_{0};
+  std::atomic<std::int64_t> peer_{-1};
+  std::atomic<bool> released_{false};
+  std::atomic_flag sending_;          // places must arrive in the order in which they were
+  std::uint64_t sent_ = UINT64_MAX;
+};
+
+}  // namespace reprise::engine

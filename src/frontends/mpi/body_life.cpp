@@ -1,0 +1,76 @@
+#include "frontends/mpi/body_life.hpp"
+
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+#include "engine/process_info.hpp"
+#include "frontends/mpi/idle_request.hpp"
+#include "frontends/mpi/pending_receives.hpp"
+
+namespace reprise::mpi::bodies {
+namespace {
+
+const char* level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE: return "single";
+    case MPI_THREAD_FUNNELED: return "funneled";
+    case MPI_THREAD_SERIALIZED: return "serialized";
+    default: return "multiple";
+  }
+}
+
+engine::Identity g_identity;
+
+// For `reprise doctor`: this rank was seen, and so many of its calls.
+void report_to_doctor() {
+  const Session& session = Session::get();
+  const std::string path = session.configuration().directory + "/seen-" + std::to_string(g_identity.rank);
+  std::string text = "rank=" + std::to_string(g_identity.rank) + "\nranks=" + std::to_string(g_identity.ranks) + "\nmpi=" + g_identity.library +
+                     "\nmpi-library=" + g_identity.library_version + "\ncalls=" + std::to_string(session.calls_seen()) + '\n';
+  for (const auto& [key, value] : engine::describe_process())
+    if (key != "cmdline") text += key + '=' + value + '\n';
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return;
+  if (write(fd, text.data(), text.size()) < 0) unlink(path.c_str());  // no report is clearer than half a report
+  close(fd);
+}
+
+}  // namespace
+
+void mpi_started(int thread_level) {
+  g_mpi_is_up = true;
+  int rank = 0;
+  int size = 0;
+  int length = 0;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  resolve_function<int (*)(MPI_Comm, int*)>(Function::Comm_rank)(handles().comm_world, &rank);
+  resolve_function<int (*)(MPI_Comm, int*)>(Function::Comm_size)(handles().comm_world, &size);
+  resolve_function<int (*)(char*, int*)>(Function::Get_library_version)(version, &length);
+  g_identity = {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), library_name(),
+                std::string(version).substr(0, std::string(version).find('\n')), level_name(thread_level)};
+  Session& session = Session::get();
+  if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
+  session.attach(g_identity, make_progress);
+  communicators().begin();
+}
+
+void mpi_ends() {
+  if (Entry::recording()) {
+    Session::Lock lock(Session::get());
+    pending_receives().finalize();
+  }
+  if (Entry::replaying()) end_idle_requests();
+  if (engine::mode() == Mode::Doctor) report_to_doctor();
+}
+
+void mpi_ended() {
+  g_mpi_is_up = false;
+  Session::get().finalized();
+}
+
+void mpi_aborts(int code) {
+  if (engine::mode() != Mode::Passive && g_mpi_is_up) Session::get().aborting(code);
+}
+
+}  // namespace reprise::mpi::bodies

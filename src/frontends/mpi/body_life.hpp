@@ -1,0 +1,138 @@
+// The calls that begin and end a rank's log, and those that make and free what the log numbers.
+#pragma once
+
+#include "engine/session.hpp"
+#include "frontends/mpi/communicators.hpp"
+#include "frontends/mpi/entry.hpp"
+
+namespace reprise::mpi::bodies {
+
+using engine::Session;
+
+// After MPI_Init or MPI_Init_thread has succeeded.
+void mpi_started(int thread_level);
+// Before and after MPI_Finalize.
+void mpi_ends();
+void mpi_ended();
+void mpi_aborts(int code);
+
+template <class Real>
+int Init(Entry& entry, Real real, int* argc, char*** argv) {
+  if (entry.passive()) return real(argc, argv);
+  entry.begin(Call{});
+  const int rc = real(argc, argv);
+  if (rc == MPI_SUCCESS) mpi_started(MPI_THREAD_SINGLE);
+  entry.end();
+  return rc;
+}
+
+template <class Real>
+int Init_thread(Entry& entry, Real real, int* argc, char*** argv, int required, int* provided) {
+  if (entry.passive()) return real(argc, argv, required, provided);
+  entry.begin(Call{});
+  const int rc = real(argc, argv, required, provided);
+  if (rc == MPI_SUCCESS) mpi_started(*provided);
+  entry.end();
+  return rc;
+}
+
+template <class Real>
+int Finalize(Entry& entry, Real real) {
+  if (entry.passive()) return real();
+  entry.begin(Call{});
+  mpi_ends();
+  const int rc = real();
+  entry.end();
+  mpi_ended();
+  return rc;
+}
+
+// Also from inside another call (an error handler): the log must be closed before the process is gone.
+template <class Real>
+int Abort(Entry& entry, Real real, MPI_Comm comm, int code) {
+  if (!entry.passive()) {
+    Call call;
+    call.comm(comm);
+    call.count(code);
+    entry.begin(call);
+  }
+  mpi_aborts(code);
+  return real(comm, code);
+}
+
+template <class Real>
+double Wtime(Entry& entry, Real real) {
+  entry.begin(Call{});
+  Session& session = Session::get();
+  double value = 0;
+  if (entry.replaying() && session.replaying_now()) {
+    session.insist(session.replayer().time(value));
+  } else {
+    value = real();
+    if (entry.recording()) {
+      Session::Lock lock(session);
+      session.recorder().time(value);
+    }
+  }
+  entry.end();
+  return value;
+}
+
+template <class Real>
+int Comm_free(Entry& entry, Real real, MPI_Comm* comm) {
+  Call call;
+  call.comm(*comm);
+  entry.begin(call);
+  const MPI_Comm freed = *comm;
+  const int rc = real(comm);
+  if (rc == MPI_SUCCESS) communicators().freed(freed);
+  entry.end();
+  return rc;
+}
+
+template <class Real>
+int Comm_disconnect(Entry& entry, Real real, MPI_Comm* comm) {
+  return Comm_free(entry, real, comm);
+}
+
+template <class Real>
+int Type_free(Entry& entry, Real real, MPI_Datatype* type) {
+  entry.begin(Call{});
+  const int rc = real(type);
+  forget_type_sizes();
+  entry.end();
+  return rc;
+}
+
+// Error handlers of the program are called from inside MPI calls, may call MPI themselves, and may leave by an
+// exception or longjmp. Each gets a trampoline that steps outside first.
+MPI_Comm_errhandler_function* outside_comm(MPI_Comm_errhandler_function* handler);
+MPI_Win_errhandler_function* outside_win(MPI_Win_errhandler_function* handler);
+MPI_File_errhandler_function* outside_file(MPI_File_errhandler_function* handler);
+
+template <class Real, class Handler>
+int create_errhandler(Entry& entry, Real real, Handler* trampoline, MPI_Errhandler* errhandler) {
+  entry.begin(Call{});
+  const int rc = real(trampoline, errhandler);
+  entry.end();
+  return rc;
+}
+
+template <class Real>
+int Comm_create_errhandler(Entry& entry, Real real, MPI_Comm_errhandler_function* handler, MPI_Errhandler* errhandler) {
+  return create_errhandler(entry, real, outside_comm(handler), errhandler);
+}
+template <class Real>
+int Win_create_errhandler(Entry& entry, Real real, MPI_Win_errhandler_function* handler, MPI_Errhandler* errhandler) {
+  return create_errhandler(entry, real, outside_win(handler), errhandler);
+}
+template <class Real>
+int File_create_errhandler(Entry& entry, Real real, MPI_File_errhandler_function* handler, MPI_Errhandler* errhandler) {
+  return create_errhandler(entry, real, outside_file(handler), errhandler);
+}
+template <class Real>
+int Errhandler_create(Entry& entry, Real real, MPI_Comm_errhandler_function* handler, MPI_Errhandler* errhandler) {
+  return create_errhandler(entry, real, outside_comm(handler), errhandler);
+}
+
+}  // namespace reprise::mpi::bodies

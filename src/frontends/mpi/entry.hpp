@@ -1,0 +1,148 @@
+// What every interposed MPI function does first and last. The generated wrappers and the hand-written bodies use this.
+#pragma once
+
+#include "engine/mode.hpp"
+#include "frontends/mpi/library.hpp"
+
+#define REPRISE_INTERPOSED __attribute__((visibility("default")))
+// Where the program called us: the call site.
+#define REPRISE_CALLER __builtin_return_address(0)
+
+namespace reprise::mpi {
+
+using engine::Mode;
+
+// Per thread: are we inside an MPI call of the program? Then what MPI calls itself (its Fortran layer calls PMPI_X,
+// MPI-IO calls point-to-point) is not the program's and passes through unseen.
+//
+// `settle` is what must be logged about the call in flight if it never returns to us: an error handler of the program
+// may leave it by an exception or longjmp, a fatal error by exit().
+struct ThreadState {
+  bool inside = false;
+  void (*settle)(void*) = nullptr;
+  void* in_flight = nullptr;
+};
+inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+
+// Between MPI_Init and MPI_Finalize: handles mean something.
+inline bool g_mpi_is_up = false;
+
+std::int64_t communicator_number(MPI_Comm comm);
+std::int64_t type_size(MPI_Datatype type);
+void forget_type_sizes();
+
+inline bool is_any_source(int source) { return source == MPI_ANY_SOURCE; }
+
+inline std::int64_t canonical_peer(int rank) {
+  if (rank >= 0) [[likely]] return rank;
+  if (rank == MPI_ANY_SOURCE) return engine::kAnySource;
+  if (rank == MPI_PROC_NULL) return engine::kProcNull;
+  if (rank == MPI_ROOT) return engine::kRootItself;
+  return rank;
+}
+
+inline std::int64_t canonical_tag(int tag) { return tag == MPI_ANY_TAG ? engine::kAnyTag : tag; }
+
+// The arguments of a call in the form that is the same in every run.
+struct Call {
+  engine::Arguments values{};
+
+  void comm(MPI_Comm comm) { values[engine::kComm] = communicator_number(comm); }
+  void peer(int rank) { values[engine::kPeer] = canonical_peer(rank); }
+  void tag(int tag) { values[engine::kTag] = canonical_tag(tag); }
+  template <class Count>
+  void bytes(Count count, MPI_Datatype type) {
+    values[engine::kBytes] = static_cast<std::int64_t>(count) * type_size(type);
+  }
+  template <class Count>
+  void count(Count count) {
+    values[engine::kBytes] = static_cast<std::int64_t>(count);
+  }
+};
+
+class Entry {
+ public:
+  Entry(Function function, Flavor flavor, const void* caller) : function_(function), flavor_(flavor), caller_(caller) {}
+  ~Entry() {
+    if (owner_) t_state.inside = false;
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  template <class Real>
+  Real real() const {
+    return resolve<Real>(function_, flavor_);
+  }
+  // Another function in the same flavour, for outcomes that are forced by a different call.
+  template <class Real>
+  Real other(Function function) const {
+    return resolve<Real>(function, flavor_);
+  }
+
+  // True: not ours, just forward it. Otherwise this call is the outermost of its thread until the Entry ends.
+  bool passive() {
+    if (engine::mode() == Mode::Passive || t_state.inside) return true;
+    if (engine::mode() == Mode::Armed) [[unlikely]] wake();
+    t_state.inside = true;
+    owner_ = true;
+    return false;
+  }
+
+  void begin(const Call& call) { engine::log_call(function(), caller_, call.values); }
+  void end() { engine::log_return(); }
+
+  static bool recording() { return engine::mode() == Mode::Record; }
+  static bool replaying() { return engine::mode() == Mode::Replay; }
+
+  engine::FunctionId function() const { return static_cast<engine::FunctionId>(function_); }
+  const void* caller() const { return caller_; }
+  const char* name() const { return kFunctionNames[static_cast<std::size_t>(function_)]; }
+
+  // Replay cannot force what this call decides: say so in the trace, once per function.
+  void unsupported(const char* reason);
+  void new_communicator(MPI_Comm comm, MPI_Comm parent);
+  // MPI_Comm_idup: the handle is there, but may not be asked anything yet.
+  void new_communicator_later(const MPI_Comm* comm, MPI_Comm parent);
+
+ private:
+  static void wake();
+
+  Function function_;
+  Flavor flavor_;
+  bool owner_ = false;
+  const void* caller_;
+};
+
+// Around a call of the program's own code by MPI (an error handler): what it calls is the program's again. If it never
+// comes back, the state is already right.
+class Outside {
+ public:
+  Outside() : saved_(t_state) {
+    t_state = {};
+    if (saved_.settle) saved_.settle(saved_.in_flight);
+  }
+  ~Outside() { t_state = {saved_.inside, nullptr, nullptr}; }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  ThreadState saved_;
+};
+
+// Registers what must be logged if the call in flight does not return.
+template <class Settle>
+class InFlight {
+ public:
+  explicit InFlight(Settle& settle) {
+    t_state.in_flight = &settle;
+    t_state.settle = [](void* object) { (*static_cast<Settle*>(object))(); };
+  }
+  ~InFlight() {
+    t_state.settle = nullptr;
+    t_state.in_flight = nullptr;
+  }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+};
+
+}  // namespace reprise::mpi

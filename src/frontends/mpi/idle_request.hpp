@@ -1,0 +1,15 @@
+// A request that never completes: what a receive becomes in replay that matched nothing in the recorded run.
+#pragma once
+
+#include "frontends/mpi/library.hpp"
+
+namespace reprise::mpi {
+
+// A real receive on a private duplicate of MPI_COMM_SELF, so the program can cancel, free or test it as usual.
+int idle_request(MPI_Request* request);
+// Lets the library move messages, for a rank that waits for the others at the end of its log.
+void make_progress();
+// Before MPI_Finalize.
+void end_idle_requests();
+
+}  // namespace reprise::mpi

@@ -1,0 +1,69 @@
+#include "frontends/mpi/library.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace reprise::mpi {
+
+std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCount)];
+
+namespace {
+
+#ifdef OPEN_MPI
+constexpr const char* kLibraries[] = {"libmpi.so.40", "libmpi.so"};
+#else
+constexpr const char* kLibraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so", "libmpi.so"};
+#endif
+
+// RTLD_NEXT finds nothing when the library came by dlopen(RTLD_LOCAL), as Python's modules do: ask the library itself.
+void* symbol(const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  for (const char* library : kLibraries) {
+    void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) continue;
+    if (void* found = dlsym(handle, name)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void* look_up(Function function, Flavor flavor) {
+  char name[128];
+  std::snprintf(name, sizeof name, "%s%s", flavor == Flavor::Pmpi ? "P" : "", kFunctionNames[static_cast<std::size_t>(function)]);
+  void* found = symbol(name);
+  if (!found) {
+    char text[256];
+    const int size = std::snprintf(text, sizeof text, "reprise: the program calls %s, but no loaded MPI library has it\n", name);
+    if (write(STDERR_FILENO, text, static_cast<std::size_t>(size)) >= 0) _exit(125);
+    _exit(125);
+  }
+  g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found, std::memory_order_relaxed);
+  return found;
+}
+
+const char* library_name() {
+#ifdef OPEN_MPI
+  return "openmpi";
+#else
+  return "mpich";
+#endif
+}
+
+const Handles& handles() {
+#ifdef OPEN_MPI
+  static const Handles known = {
+      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_world")),       static_cast<MPI_Comm>(symbol("ompi_mpi_comm_self")),
+      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_null")),        static_cast<MPI_Request>(symbol("ompi_request_null")),
+      static_cast<MPI_Datatype>(symbol("ompi_mpi_datatype_null")), static_cast<MPI_Datatype>(symbol("ompi_mpi_byte")),
+      static_cast<MPI_Group>(symbol("ompi_mpi_group_null")),
+  };
+#else
+  static const Handles known = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL, MPI_DATATYPE_NULL, MPI_BYTE, MPI_GROUP_NULL};
+#endif
+  return known;
+}
+
+}  // namespace reprise::mpi

@@ -1,0 +1,63 @@
+// The MPI library behind us: its header, its constants and its functions.
+//
+// Nothing here may be linked against an MPI library: the preload library is loaded into processes that have none, or
+// that load one late (Python). Functions are looked up when first called; so are Open MPI's predefined handles, which
+// are addresses of variables in the library (MPICH's are plain integers).
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "function_ids.hpp"  // generated
+
+namespace reprise::mpi {
+
+// Each name is forwarded to the next definition of the same name, so that other PMPI tools stay in the chain.
+enum class Flavor : std::uint8_t { Mpi = 0, Pmpi = 1 };
+
+// Looks the function up; ends the process with a clear sentence if there is none (the program could not go on either).
+void* look_up(Function function, Flavor flavor);
+
+extern std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCount)];
+
+template <class Real>
+inline Real resolve(Function function, Flavor flavor) {
+  void* known = g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
+  if (!known) [[unlikely]] known = look_up(function, flavor);
+  return reinterpret_cast<Real>(known);
+}
+
+// For calls of our own: always the PMPI flavour, which no other tool counts.
+template <class Real>
+inline Real resolve_function(Function function) {
+  return resolve<Real>(function, Flavor::Pmpi);
+}
+
+// Predefined handles, valid between MPI_Init and MPI_Finalize.
+struct Handles {
+  MPI_Comm comm_world;
+  MPI_Comm comm_self;
+  MPI_Comm comm_null;
+  MPI_Request request_null;
+  MPI_Datatype datatype_null;
+  MPI_Datatype byte;
+  MPI_Group group_null;
+};
+const Handles& handles();
+
+// "openmpi" or "mpich".
+const char* library_name();
+
+// Handles are pointers or integers; this is a key for tables of this process.
+template <class Handle>
+inline std::uint64_t handle_key(Handle handle) {
+  if constexpr (sizeof(Handle) == sizeof(std::uint32_t)) return std::bit_cast<std::uint32_t>(handle);
+  else return std::bit_cast<std::uint64_t>(handle);
+}
+
+}  // namespace reprise::mpi

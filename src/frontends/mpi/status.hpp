@@ -1,0 +1,51 @@
+// The program may ignore a status that we need. And a call may fail without filling it.
+#pragma once
+
+#include "frontends/mpi/library.hpp"
+
+namespace reprise::mpi {
+
+class ObservedStatus {
+ public:
+  explicit ObservedStatus(MPI_Status* programs) : used_(programs == MPI_STATUS_IGNORE ? &own_ : programs) {
+    before_ = used_->MPI_SOURCE;
+    used_->MPI_SOURCE = kUntouched;
+  }
+  ~ObservedStatus() {
+    if (used_->MPI_SOURCE == kUntouched) used_->MPI_SOURCE = before_;
+  }
+  ObservedStatus(const ObservedStatus&) = delete;
+  ObservedStatus& operator=(const ObservedStatus&) = delete;
+
+  MPI_Status* get() { return used_; }
+  const MPI_Status* operator->() const { return used_; }
+  const MPI_Status& operator*() const { return *used_; }
+  // The library has written a sender into it.
+  bool filled() const { return used_->MPI_SOURCE >= 0; }
+
+ private:
+  static constexpr int kUntouched = -30999;  // no MPI uses it for anything
+  MPI_Status own_{};
+  MPI_Status* used_;
+  int before_;
+};
+
+// Room for n things: on the stack if they are few.
+template <class T, std::size_t kOnStack = 64>
+class Room {
+ public:
+  explicit Room(std::size_t count) : data_(count <= kOnStack ? few_ : new T[count]) {}
+  ~Room() {
+    if (data_ != few_) delete[] data_;
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  T* data() { return data_; }
+  T& operator[](std::size_t index) { return data_[index]; }
+
+ private:
+  T few_[kOnStack];
+  T* data_;
+};
+
+}  // namespace reprise::mpi

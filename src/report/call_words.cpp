@@ -1,0 +1,147 @@
+#include "report/call_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.hpp"
+#include "trace/format.hpp"
+
+namespace reprise::report {
+
+using engine::kBytes;
+using engine::kComm;
+using engine::kPeer;
+using engine::kTag;
+
+namespace {
+
+constexpr std::size_t kShownIndices = 8;
+
+// "MPI_Isend_c" -> "send", "PMPI_Iallreduce_init" -> "allreduce"
+std::string stem_of(std::string_view function) {
+  if (function.starts_with('P')) function.remove_prefix(1);
+  if (!function.starts_with("MPI_")) return "";
+  function.remove_prefix(4);
+  for (const std::string_view suffix : {"_c", "_init"})
+    if (function.ends_with(suffix)) function.remove_suffix(suffix.size());
+  std::string stem(function);
+  for (char& c : stem) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return stem;
+}
+
+bool is_point_to_point(std::string_view stem) {
+  if (stem.starts_with('i')) stem.remove_prefix(1);
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "send",  "bsend",  "ssend",   "rsend", "recv", "sendrecv", "sendrecv_replace",
+      "probe", "mprobe", "improbe", "iprobe"};
+  return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
+}
+
+bool is_rooted(std::string_view stem) {
+  if (stem.starts_with('i')) stem.remove_prefix(1);
+  for (const std::string_view name : {"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"})
+    if (stem == name) return true;
+  return false;
+}
+
+bool is_collective(std::string_view stem) {
+  if (stem.starts_with('i')) stem.remove_prefix(1);
+  for (const std::string_view start : {"all", "barrier", "scan", "exscan", "reduce_scatter", "neighbor_"})
+    if (stem.starts_with(start)) return stem != "alloc_mem";
+  return false;
+}
+
+std::string wildcard_words(const engine::WildcardOutcome& outcome) {
+  switch (outcome.code) {
+    case trace::kPending: return "ANY -> not seen to complete";
+    case trace::kUnmatched: return "ANY -> matched nothing";
+    case trace::kAmbiguous: return "ANY -> ambiguous";
+    default: return fmt::format("ANY -> {} tag {}", outcome.code - trace::kSourceBase, outcome.tag);
+  }
+}
+
+std::string poll_words(const analyze::PollOutcome& poll) {
+  if (poll.failures == 0) return poll.succeeded ? "true" : "";
+  std::string words = "false";
+  if (poll.failures > 1) words += " x " + with_thousands(poll.failures);
+  return poll.succeeded ? words + ", then true" : words;
+}
+
+std::string index_words(const analyze::Call& call) {
+  if (call.undefined_index) return "no active request";
+  const auto& list = *call.indices;
+  if (list.empty()) return "none";
+  std::string words = list.size() == 1 ? "index" : "indices";
+  for (std::size_t i = 0; i < std::min(list.size(), kShownIndices); ++i) words += ' ' + std::to_string(list[i]);
+  if (list.size() > kShownIndices) words += fmt::format(" and {} more", list.size() - kShownIndices);
+  return words;
+}
+
+}  // namespace
+
+ShownArguments shown_arguments(std::string_view function, const engine::Arguments& values) {
+  const std::string stem = stem_of(function);
+  if (is_point_to_point(stem)) return {true, true, true, stem.find("probe") == std::string::npos};
+  if (is_rooted(stem)) return {true, true, false, true};
+  if (is_collective(stem)) return {true, false, false, stem != "barrier" && stem != "ibarrier"};
+  const bool about_communicator = stem.starts_with("comm_");
+  return {about_communicator || values[kComm] != 0, values[kPeer] != 0, values[kTag] != 0, values[kBytes] != 0};
+}
+
+std::string communicator_words(std::int64_t number) {
+  if (number == 0) return "world";
+  if (number == 1) return "self";
+  return number < 0 ? "none" : "comm " + std::to_string(number);
+}
+
+std::string peer_words(std::int64_t peer) {
+  switch (peer) {
+    case engine::kAnySource: return "ANY";
+    case engine::kProcNull: return "NULL";
+    case engine::kRootItself: return "ROOT";
+    default: return std::to_string(peer);
+  }
+}
+
+std::string tag_words(std::int64_t tag) { return tag == engine::kAnyTag ? "ANY" : std::to_string(tag); }
+
+std::string outcome_words(const analyze::Call& call) {
+  std::string words;
+  const auto add = [&](const std::string& part) {
+    if (part.empty()) return;
+    if (!words.empty()) words += "; ";
+    words += part;
+  };
+  for (std::size_t i = 0; i < std::min(call.wildcards.size(), kShownIndices); ++i)
+    add(wildcard_words(call.wildcards[i]));
+  if (call.wildcards.size() > kShownIndices) add(fmt::format("and {} more", call.wildcards.size() - kShownIndices));
+  if (call.poll) add(poll_words(*call.poll));
+  if (call.indices) add(index_words(call));
+  if (call.time) add(fmt::format("{:.9f} s", *call.time));
+  if (call.unfinished) add("did not return");
+  return words;
+}
+
+std::string communicator_definition_words(std::size_t number, const engine::CommunicatorRecord& communicator) {
+  std::string members;
+  for (std::size_t i = 0; i < std::min(communicator.members.size(), kShownIndices); ++i) {
+    const engine::MemberRange& range = communicator.members[i];
+    if (!members.empty()) members += ", ";
+    members += std::to_string(range.first);
+    const auto last =
+        static_cast<std::uint64_t>(range.first) + (range.count - 1) * static_cast<std::uint64_t>(range.stride);
+    if (range.count == 2) members += fmt::format(", {}", last);
+    if (range.count > 2) members += fmt::format("-{}", last);
+    if (range.count > 2 && range.stride != 1) members += fmt::format(" by {}", range.stride);
+  }
+  if (communicator.members.size() > kShownIndices) members += ", ...";
+  std::string words = communicator_words(static_cast<std::int64_t>(number)) + " = " + printable(communicator.how);
+  if (communicator.parent >= 0) words += " of " + communicator_words(communicator.parent);
+  words += fmt::format("; rank {} of {}", communicator.my_rank, communicator.size);
+  return members.empty() ? words : words + "; world ranks " + members;
+}
+
+}  // namespace reprise::report

@@ -1,0 +1,58 @@
+// Reads one rank's log: closed blocks from rank-N.log, then the open chunk, in order, one chunk in memory at a time.
+//
+// Used by the preload library in replay and by the commands; it never throws. Every error names file and offset.
+// Files are opened relative to the trace's directory and never through a symbolic link (O_NOFOLLOW).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "trace/chunk_codec.hpp"
+#include "trace/chunk_writer.hpp"
+#include "trace/format.hpp"
+#include "trace/records.hpp"
+
+namespace reprise::trace {
+
+class RankReader {
+ public:
+  static Result<RankReader> open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id);
+  RankReader(RankReader&&) noexcept;
+  RankReader& operator=(RankReader&&) noexcept;
+  ~RankReader();
+
+  const Info& info() const;
+  std::string_view info(std::string_view key) const;  // empty when absent
+
+  // The next record of the stream; a PAUSE only if it carries hits. nullopt at the end of the log. The payload is valid
+  // until the next call. After an error, the same error again.
+  Result<std::optional<Record>> next();
+
+  // The outcome of wildcard receive `ordinal`, whose slot was still pending when its chunk was closed. Searches
+  // forward from the current chunk through the late columns only, with a bounded cache; kPending if nobody ever knew.
+  // Meant to be asked when the receive's WILDCARD record has just been read; the order of asking should be rising.
+  Result<LateOutcome> late(std::uint64_t ordinal);
+
+  // How the log ends. Known at once (read from the END block or the open file's live words).
+  const End& end() const;
+  // Calls in the whole log, predicted or not. Known at once.
+  std::uint64_t total_events() const;
+  // True when the log has no END block: the rank was cut off (or runs) and the log has not been sealed.
+  bool unsealed() const;
+
+ private:
+  struct State;
+  explicit RankReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Turns what a killed rank left (rank-N.open) into a last CHUNK block and an END block, so that everything in the log
+// is covered by checksums. Does nothing for a log that is closed already. The owner must be dead.
+Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id);
+
+}  // namespace reprise::trace

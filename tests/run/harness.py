@@ -1,0 +1,356 @@
+"""What every suite uses: building the programs, running commands with limits, comparing per-rank output.
+
+Each case gets a directory and a token of its own. The token is in the environment of everything that the case starts,
+so processes that outlive it are found (and ended) without touching anybody else's. The same goes for shared memory: only
+names in /dev/shm that a process with the token was seen to map count as the case's own. New and unused is not enough,
+other programs of this user put things there too. Output goes to files, not to pipes: a forgotten child that holds a
+pipe open would make the harness wait for it.
+"""
+
+import fcntl
+import glob
+import os
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent.parent / "programs"
+TOKEN = "TEST_CASE_TOKEN"  # not REPRISE_...: the command keeps such names from what it starts
+LOOK = 0.1  # seconds between looks at what a running case maps
+DIVERGED = 75
+TROUBLE = 125
+
+
+class Failure(Exception):
+    """The case failed; the text says how."""
+
+
+class Skip(Exception):
+    """The case cannot run here; the text says why."""
+
+
+@dataclass
+class Settings:
+    build: Path
+    seed: str
+    repeat: int
+    scratch: Path
+    keep: bool = False
+
+    @property
+    def reprise(self):
+        return str(self.build / "bin" / "reprise")
+
+
+@dataclass
+class Result:
+    command: list
+    status: int  # negative: ended by that signal
+    out: str
+    err: str
+    seconds: float
+
+    def describe(self):
+        text = f"$ {shlex.join(map(str, self.command))}\nexit status {self.status}, {self.seconds:.1f} s"
+        for name, part in (("stdout", self.out), ("stderr", self.err)):
+            if part.strip():
+                text += f"\n--- {name} (end)\n" + "\n".join(part.splitlines()[-25:])
+        return text
+
+
+@dataclass
+class Case:
+    suite: str
+    mpi: str
+    name: str
+    function: object  # called with the Scene
+    faults: bool = False  # the MPI itself leaves shared memory behind when it is killed
+
+    @property
+    def id(self):
+        return f"{self.suite}/{self.mpi}/{self.name}"
+
+
+def mpi_environment():
+    """A machine with few cores, perhaps as root in a container."""
+    return {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+
+
+def available(mpi):
+    return all(shutil.which(f"{tool}.{mpi}") for tool in ("mpicc", "mpicxx", "mpirun"))
+
+
+def build_program(build, mpi, name, flags=(), output=None):
+    """Compiles tests/programs/NAME for one MPI unless it is up to date."""
+    source = next(iter(glob.glob(str(SOURCES / f"{name}.c*"))), None)
+    if source is None:
+        raise Failure(f"no program {name}")
+    target = Path(output) if output else Path(build) / "test-programs" / mpi / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    newest = max(os.path.getmtime(source), os.path.getmtime(SOURCES / "common.h"))
+    with open(target.parent / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not output and target.exists() and target.stat().st_mtime > newest:
+            return str(target)
+        cxx = source.endswith(".cpp")
+        # MPICH's MPI_STATUSES_IGNORE is an address of 1, which g++ 12 takes for an overflow.
+        command = [f"{'mpicxx' if cxx else 'mpicc'}.{mpi}", "-std=c++20" if cxx else "-std=gnu11", "-O1", "-g", "-Wall",
+                   "-Wextra", "-Wno-stringop-overflow", *flags, source, "-o", f"{target}.new"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0 or done.stderr.strip():
+            raise Failure(f"$ {shlex.join(command)}\n{done.stderr}")
+        os.replace(f"{target}.new", target)
+    return str(target)
+
+
+def processes_with(token):
+    """Pids of live processes that carry the token (zombies have no environment any more)."""
+    wanted = f"{TOKEN}={token}".encode()
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as environ:
+                if wanted in environ.read().split(b"\0"):
+                    found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def process_name(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as cmdline:
+            return cmdline.read().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def mapped_names(pids):
+    """Names in /dev/shm that these processes have mapped."""
+    names = set()
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/maps") as maps:
+                for line in maps:
+                    path = line.rstrip("\n").partition("/dev/shm/")[2]
+                    if path and not path.endswith(" (deleted)"):
+                        names.add(path)
+        except OSError:
+            continue
+    return names
+
+
+@dataclass
+class Scene:
+    """One case at work."""
+
+    settings: Settings
+    case: Case
+    dir: Path
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    count: int = 0
+    shared: set = field(default_factory=set)  # names in /dev/shm that processes of this case were seen to map
+
+    def __post_init__(self):
+        self.random = random.Random(f"{self.settings.seed}/{self.case.id}")
+        self.out = self.dir / "out"
+        self.out.mkdir(parents=True)
+        (self.dir / "tmp").mkdir()
+        (self.settings.scratch / "home").mkdir(exist_ok=True)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def environment(self, extra=None):
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("REPRISE_", "LD_PRELOAD"))}
+        env.update(mpi_environment())
+        env.update({TOKEN: self.token, "HOME": str(self.settings.scratch / "home"), "TMPDIR": str(self.dir / "tmp"),
+                    "NO_COLOR": "1", "OUT_DIR": str(self.out)})
+        env.update(extra or {})
+        return env
+
+    def start(self, command, env=None, cwd=None, stdin=subprocess.DEVNULL):
+        self.count += 1
+        stem = self.dir / f"run-{self.count}"
+        with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
+            child = subprocess.Popen([str(word) for word in command], stdout=out, stderr=err, stdin=stdin,
+                                     env=self.environment(env), cwd=cwd or self.dir, start_new_session=True)
+        child.stem, child.began, child.command = stem, time.monotonic(), command
+        return child
+
+    def finish(self, child, limit=120):
+        """Waits for a started command and for everything that it left behind."""
+        end = time.monotonic() + limit
+        while child.poll() is None and time.monotonic() < end:
+            try:
+                child.wait(LOOK)
+            except subprocess.TimeoutExpired:
+                self.look()
+        if child.poll() is None:
+            names = [f"{pid} {process_name(pid)}" for pid in processes_with(self.token)]
+            self.end_processes()
+            child.wait()
+            result = self.result(child)
+            raise Failure(f"not finished within {limit} s; still there:\n" + "\n".join(names) + "\n" +
+                          result.describe())
+        result = self.result(child)
+        self.settle(result)
+        return result
+
+    def look(self):
+        """Notes what the processes of this case map; called before anything kills them."""
+        self.shared |= mapped_names(processes_with(self.token))
+
+    @staticmethod
+    def result(child):
+        read = lambda suffix: Path(f"{child.stem}.{suffix}").read_text(errors="replace")
+        return Result(child.command, child.returncode, read("out"), read("err"), time.monotonic() - child.began)
+
+    def run(self, command, limit=120, env=None, cwd=None, answer=None):
+        stdin = subprocess.DEVNULL
+        if answer is not None:
+            path = self.dir / "answer"
+            path.write_text(answer)
+            stdin = open(path, "rb")
+        try:
+            return self.finish(self.start(command, env, cwd, stdin), limit)
+        finally:
+            if answer is not None:
+                stdin.close()
+
+    def settle(self, result=None, limit=20):
+        """Nothing of this case may be left running."""
+        end = time.monotonic() + limit
+        while left := processes_with(self.token):
+            if time.monotonic() > end:
+                names = "\n".join(f"{pid} {process_name(pid)}" for pid in left)
+                self.end_processes()
+                raise Failure(f"processes left behind:\n{names}\n" + (result.describe() if result else ""))
+            time.sleep(0.02)
+
+    def end_processes(self):
+        self.look()
+        for _ in range(50):
+            left = processes_with(self.token)
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            if not left:
+                return
+            time.sleep(0.05)
+
+    # -- programs and their output -----------------------------------------------------------------------------------
+
+    def program(self, name, flags=(), output=None):
+        return build_program(self.settings.build, self.case.mpi, name, flags, output)
+
+    def launch(self, ranks, program, *args):
+        return [f"mpirun.{self.case.mpi}", "-n", str(ranks), program, str(self.out), *map(str, args)]
+
+    def clear(self):
+        for path in self.out.iterdir():
+            path.unlink()
+
+    def outputs(self):
+        return {path.name: path.read_bytes() for path in sorted(self.out.glob("out-*.txt"))}
+
+    def plain(self, command, limit=120):
+        self.clear()
+        result = self.run(command, limit)
+        return result, self.outputs()
+
+    def record(self, command, trace=None, limit=120, words=(), **options):
+        self.clear()
+        trace = trace or self.dir / "trace"
+        result = self.run([self.settings.reprise, "record", *words, "-o", trace, "--", *command], limit, **options)
+        return result, self.outputs()
+
+    def replay(self, trace=None, limit=120, **options):
+        self.clear()
+        result = self.run([self.settings.reprise, "replay", "--yes", trace or self.dir / "trace"], limit, **options)
+        return result, self.outputs()
+
+    # -- judging -----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def check(condition, text, result=None):
+        if not condition:
+            raise Failure(text + ("\n" + result.describe() if result else ""))
+
+    def check_status(self, result, wanted, what):
+        wanted = wanted if isinstance(wanted, (set, tuple, list)) else {wanted}
+        self.check(result.status in wanted, f"{what}: exit status {result.status}, not {sorted(wanted)}", result)
+
+    def check_same(self, recorded, replayed, what, result):
+        self.check(recorded.keys() == replayed.keys(),
+                   f"{what}: output of {sorted(replayed)}, not of {sorted(recorded)}", result)
+        for name in recorded:
+            if recorded[name] != replayed[name]:
+                raise Failure(f"{what}: {name} differs\n{first_difference(recorded[name], replayed[name])}\n" +
+                              result.describe())
+
+
+def first_difference(recorded, replayed):
+    left, right = recorded.splitlines(), replayed.splitlines()
+    for number, (one, other) in enumerate(zip(left, right), 1):
+        if one != other:
+            return f"line {number}: recorded {one!r}\n{' ' * len(str(number))}       replayed {other!r}"
+    return f"recorded {len(left)} lines, replayed {len(right)}"
+
+
+def run_case(settings, case):
+    """('ok' | 'FAIL' | 'skip', text, seconds)"""
+    directory = settings.scratch / uuid.uuid4().hex[:8]
+    began = time.monotonic()
+    scene = None
+    try:
+        scene = Scene(settings, case, directory)
+        if not os.access(settings.reprise, os.X_OK) and case.suite != "programs":
+            raise Failure(f"{settings.reprise} is not there")
+        case.function(scene)
+        verdict, text = "ok", ""
+    except Skip as reason:
+        verdict, text = "skip", str(reason)
+    except Failure as failure:
+        verdict, text = "FAIL", str(failure)
+    except Exception as error:  # a broken test must not hide the others
+        verdict, text = "FAIL", f"{type(error).__name__}: {error} (in the test itself)"
+        if os.environ.get("TEST_TRACEBACK"):
+            raise
+    finally:
+        if scene:
+            scene.end_processes()
+    left = leftovers(scene) if scene else set()
+    if left and verdict == "ok" and not case.faults:
+        verdict, text = "FAIL", "left in /dev/shm: " + " ".join(sorted(left))
+    for name in left:
+        os.unlink(f"/dev/shm/{name}")
+    if settings.keep and verdict == "FAIL":
+        text += f"\nkept: {directory}"
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+    return verdict, text, time.monotonic() - began
+
+
+def leftovers(scene):
+    """Files in /dev/shm that were the case's own and outlived it. All its processes have ended by now."""
+    return {name for name in scene.shared if os.path.isfile(f"/dev/shm/{name}")}
+
+
+def complain(text):
+    print(text, file=sys.stderr)

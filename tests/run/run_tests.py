@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The end-to-end tests of Reprise: real MPI programs, recorded, disturbed and replayed through the command.
+
+    tests/run/run_tests.py --build build                      all suites, both MPIs
+    tests/run/run_tests.py --build build --suite faults --mpi mpich --repeat 50
+    tests/run/run_tests.py --build build --only 'families/*/test_poll' --seed 7
+
+One line per test; the last line is "N passed, N failed[, N skipped]". A failing test prints the command that repeats it.
+"""
+
+import argparse
+import concurrent.futures
+import fnmatch
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import bad_input
+import cli
+import divergence
+import families
+import faults
+import harness
+import scale
+
+SUITES = {
+    "families": families.cases,
+    "faults": faults.cases,
+    "divergence": divergence.cases,
+    "bad_input": bad_input.cases,
+    "cli": cli.cases,
+    "scale": scale.cases,
+    "programs": families.plain_cases,  # without Reprise; not part of "all"
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, required=True, help="the build directory (with bin/reprise)")
+    parser.add_argument("--mpi", choices=["openmpi", "mpich", "both"], default="both")
+    parser.add_argument("--suite", action="append", choices=[*SUITES, "all"], help="may be given several times")
+    parser.add_argument("--only", metavar="PATTERN", help="only tests whose name (suite/mpi/test) matches")
+    parser.add_argument("--repeat", type=int, default=5, help="replays per recording, faults per kind")
+    parser.add_argument("--seed", default=os.urandom(4).hex(), help="chooses the random moments and places")
+    parser.add_argument("--jobs", type=int, default=1, help="tests at once; timing is only kept honest with 1")
+    parser.add_argument("--keep", action="store_true", help="keep the directories of failed tests")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
+    return parser.parse_args()
+
+
+def chosen(args):
+    wanted = args.suite or ["all"]
+    names = [name for name in SUITES if name in wanted or ("all" in wanted and name != "programs")]
+    mpis = ["openmpi", "mpich"] if args.mpi == "both" else [args.mpi]
+    cases = [case for name in names for mpi in mpis for case in SUITES[name](mpi)]
+    if args.only:
+        cases = [case for case in cases if fnmatch.fnmatch(case.id, args.only) or args.only in case.id]
+    return cases
+
+
+def repeat_command(args, case):
+    words = [sys.argv[0], "--build", str(args.build), "--suite", case.suite, "--mpi", case.mpi, "--only", case.id,
+             "--seed", args.seed, "--repeat", str(args.repeat), "--keep"]
+    return shlex.join(words)
+
+
+def run_one(settings, case):
+    if not harness.available(case.mpi):
+        return "skip", f"mpicc.{case.mpi}, mpicxx.{case.mpi} or mpirun.{case.mpi} is not installed", 0.0
+    return harness.run_case(settings, case)
+
+
+def report(args, case, verdict, text, seconds, counts):
+    counts[verdict] += 1
+    print(f"{verdict:4}  {case.id} ({seconds:.1f} s)" + (f": {text}" if verdict == "skip" else ""))
+    if verdict == "FAIL":
+        print(textwrap.indent(text.rstrip(), "      "))
+        print(f"      repeat: {repeat_command(args, case)}")
+    sys.stdout.flush()
+
+
+def main():
+    args = arguments()
+    args.build = args.build.resolve()
+    cases = chosen(args)
+    if args.list:
+        print("\n".join(case.id for case in cases))
+        return 0
+    if not cases:
+        harness.complain("no test has such a name; --list prints them")
+        return 2
+    # Short on purpose: sockets live below it, and their paths are limited to 108 characters.
+    scratch = Path(tempfile.mkdtemp(prefix="rt-"))
+    settings = harness.Settings(args.build, args.seed, args.repeat, scratch, args.keep)
+    counts = {"ok": 0, "FAIL": 0, "skip": 0}
+    print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
+    try:
+        if args.jobs == 1:
+            for case in cases:
+                report(args, case, *run_one(settings, case), counts)
+        else:
+            with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+                for case, verdict in zip(cases, pool.map(lambda case: run_one(settings, case), cases)):
+                    report(args, case, *verdict, counts)
+    finally:
+        if not (args.keep and counts["FAIL"]):
+            shutil.rmtree(scratch, ignore_errors=True)
+    line = f"{counts['ok']} passed, {counts['FAIL']} failed"
+    if counts["skip"]:
+        line += f", {counts['skip']} skipped"
+    print(line)
+    return 1 if counts["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
