@@ -19,13 +19,13 @@ demo: build
 check: build
 	python3 tests/generator/test_generate_wrappers.py
 	ctest --test-dir $(BUILD) --output-on-failure
-	python3 tests/run/run_tests.py --build $(BUILD) --suite check
+	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5
 
 # The same, repeated more often and for longer.
 check-long: build
 	python3 tests/generator/test_generate_wrappers.py
 	ctest --test-dir $(BUILD) --output-on-failure
-	python3 tests/run/run_tests.py --build $(BUILD) --suite long
+	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50
 
 bench: build
 	python3 bench/run_bench.py --build $(BUILD)

@@ -185,7 +185,8 @@ def print_times(rows):
 
 def print_sizes(rows):
     print("Trace size")
-    print_table(["mpi", "ranks", "wildcards", "bytes", "bytes/wildcard", "polls", "poll bytes", "entropy bytes", "ratio"],
+    print_table(["mpi", "ranks", "wildcards", "bytes", "bytes/wildcard", "polls", "poll bytes", "entropy bytes",
+                 "ratio"],
                 [[row["mpi"], row["ranks"], int(row["wildcards"]), row["bytes"], f"{row['bytes_per_wildcard']:.3f}",
                   int(row["polls"]), row["poll_bytes"], f"{row['entropy_bytes']:.0f}",
                   f"{row['poll_ratio']:.2f}" if row["poll_ratio"] is not None else "-"] for row in rows])

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job, on a small scale: a racy MPI program is recorded until it fails, and its failure is replayed three times.
+# The main job on a small scale: a racy MPI program is recorded until it fails, and the failure is replayed three times.
 #
 #   examples/demo.sh [BUILD-DIRECTORY]        MPI=mpich chooses the other MPI; KEEP=1 keeps the failing trace
 set -eu
@@ -41,7 +41,8 @@ while [ "$status" -eq 0 ]; do
   try=$((try + 1))
   [ "$try" -le "$tries" ] || fail "No failure in $tries runs; nothing to replay."
   rm -rf trace
-  "$reprise" record -o trace -- "mpirun.$mpi" -n "$ranks" ./mandelbrot >recorded.txt 2>recorded.err && status=0 || status=$?
+  "$reprise" record -o trace -- "mpirun.$mpi" -n "$ranks" ./mandelbrot >recorded.txt 2>recorded.err \
+    && status=0 || status=$?
   [ "$status" -ne 0 ] || printf 'run %3d: the picture is right; its trace is deleted\n' "$try"
 done
 if [ "$status" -ne 1 ]; then

@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
     for (int side = 0; side < 2; ++side)
       MPI_Isend(halo_out[side], kHalo, MPI_DOUBLE, peers[side], side, MPI_COMM_WORLD, &requests[2 + side]);
     calls += 4;
-    for (int i = kHalo + 1; i < kCells + kHalo - 1; ++i) field[i] += 0.25 * (field[i - 1] - 2 * field[i] + field[i + 1]);
+    for (int i = kHalo + 1; i < kCells + kHalo - 1; ++i)
+      field[i] += 0.25 * (field[i - 1] - 2 * field[i] + field[i + 1]);
     for (int open = 4; open > 0;) {
       int count, indices[4];
       MPI_Status statuses[4];

@@ -172,7 +172,7 @@ RunEnd judge_run_end(std::vector<RankEnd> ranks, std::uint32_t world, const std:
   std::map<std::pair<std::string_view, pid_t>, std::size_t> by_process;
   const Exit* launcher = nullptr;
   for (std::size_t i = 0; i < exits.size(); ++i) {
-    by_process.emplace(std::pair(exits[i].host, exits[i].pid), i);
+    by_process.emplace(std::pair(std::string_view(exits[i].host), exits[i].pid), i);
     if (exits[i].launcher) launcher = &exits[i];
   }
   std::uint32_t expected = 0;
@@ -180,7 +180,7 @@ RunEnd judge_run_end(std::vector<RankEnd> ranks, std::uint32_t world, const std:
     for (; expected < std::min(rank.rank, world); ++expected) run.missing.push_back(expected);
     expected = rank.rank + 1;
     if (rank.end.kind == EndKind::Stopped) run.stopped.push_back(rank.rank);
-    const auto found = by_process.find({rank.host, rank.pid});
+    const auto found = by_process.find(std::pair(std::string_view(rank.host), rank.pid));
     if (found == by_process.end()) continue;
     rank.order = found->second;
     rank.wait_status = exits[found->second].wait_status;

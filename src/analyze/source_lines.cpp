@@ -1,6 +1,7 @@
 #include "analyze/source_lines.hpp"
 
 #include <cxxabi.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -45,6 +46,23 @@ std::string demangled(const char* symbol) {
   std::free(text);
   if (status == 0) name.resize(std::min(name.size(), parameters_of(name)));
   return name;
+}
+
+void find_line(Dwfl_Module* module, GElf_Addr address, SourceLine& out) {
+  if (Dwfl_Line* source = dwfl_module_getsrc(module, address)) {
+    if (const char* file = dwfl_lineinfo(source, nullptr, &out.line, nullptr, nullptr, nullptr)) out.file = file;
+    return;
+  }
+  // libdw goes by .debug_aranges, which clang does not write: look into every unit.
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module, unit, &bias));) {
+    if (dwarf_haspc(unit, address - bias) != 1) continue;
+    Dwarf_Line* source = dwarf_getsrc_die(unit, address - bias);
+    const char* file = source ? dwarf_linesrc(source, nullptr, nullptr) : nullptr;
+    if (!file || dwarf_lineno(source, &out.line) != 0) continue;
+    out.file = file;
+    return;
+  }
 }
 
 std::string hex_offset(std::uint64_t offset) {
@@ -113,13 +131,7 @@ const SourceLine& SourceLines::find(const std::string& module_path, std::string_
   const GElf_Addr address = from.bias + offset - 1;
   if (address < from.low || address >= from.high) return line;
   if (const char* symbol = dwfl_module_addrname(from.handle, address)) line.function = demangled(symbol);
-  if (Dwfl_Line* source = dwfl_module_getsrc(from.handle, address)) {
-    int number = 0;
-    if (const char* file = dwfl_lineinfo(source, nullptr, &number, nullptr, nullptr, nullptr)) {
-      line.file = file;
-      line.line = number;
-    }
-  }
+  find_line(from.handle, address, line);
   return line;
 }
 

@@ -89,7 +89,7 @@ void judge_ranks(const std::map<std::uint32_t, Facts>& seen, const std::vector<s
     world = std::max(world, number_in(facts, "ranks"));
     const std::uint64_t calls = number_in(facts, "calls");
     if (calls == 0) silent.push_back(rank);
-    const auto text = [&](const char* key) {
+    const auto text = [&facts = facts](const char* key) {
       const auto at = facts.find(key);
       return at == facts.end() ? std::string("?") : printable(at->second);
     };

@@ -55,11 +55,12 @@ bool at_its_end(const MonitoredRank& rank) {
 
 }  // namespace
 
-Monitor::Monitor(const std::vector<std::uint64_t>& totals, bool everywhere, std::chrono::milliseconds patience,
+Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::milliseconds patience,
                  std::chrono::milliseconds patience_for_start)
-    : token_(random_token()), ranks_(totals.size()), patience_(patience), patience_for_start_(patience_for_start), last_arrival_(Clock::now()) {
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    ranks_[i].total = totals[i];
+    : token_(random_token()), ranks_(logs.size()), patience_(patience), patience_for_start_(patience_for_start), last_arrival_(Clock::now()) {
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    ranks_[i].total = logs[i].total;
+    ranks_[i].stopped = logs[i].stopped;
     ranks_[i].changed = last_arrival_;
   }
   listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -194,7 +195,11 @@ std::optional<Verdict> Monitor::judge() {
   };
   const bool ended = std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.connected && at_its_end(rank); });
   if (ended && std::any_of(ranks_.begin(), ranks_.end(), waiting)) return Verdict{};
-  return judge_stall(Clock::now());
+  auto verdict = judge_stall(Clock::now());
+  // Where a recording had to stop, the others wait in vain for what that rank did afterwards.
+  const auto stopped = [&](const MonitoredRank& rank) { return rank.stopped && waiting(rank); };
+  if (verdict && std::any_of(ranks_.begin(), ranks_.end(), stopped)) return Verdict{};
+  return verdict;
 }
 
 std::optional<Verdict> Monitor::judge_stall(Clock::time_point now) {

@@ -16,6 +16,7 @@ namespace reprise::cli {
 
 struct MonitoredRank {
   std::uint64_t total = 0;  // calls in its log
+  bool stopped = false;     // its recording had to stop before the run did
   UniqueFd socket;
   std::string received;     // of the current line
   bool connected = false;
@@ -42,8 +43,12 @@ struct Verdict {
 
 class Monitor {
  public:
-  // `totals`: calls in each rank's log. `everywhere`: ranks may come from other nodes.
-  Monitor(const std::vector<std::uint64_t>& totals, bool everywhere, std::chrono::milliseconds patience,
+  struct Log {
+    std::uint64_t total = 0;  // calls
+    bool stopped = false;
+  };
+  // `everywhere`: ranks may come from other nodes.
+  Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::milliseconds patience,
           std::chrono::milliseconds patience_for_start);
 
   // For REPRISE_MONITOR.

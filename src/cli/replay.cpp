@@ -39,7 +39,7 @@ struct Options {
 // Facts about the recorded run that the replay needs before it starts.
 struct Recorded {
   analyze::RunEnd end;
-  std::vector<std::uint64_t> totals;
+  std::vector<Monitor::Log> logs;
   bool one_host = true;  // all ranks ran on this machine
 };
 
@@ -66,7 +66,7 @@ Recorded read_recorded(const OpenTrace& trace) {
   for (const std::uint32_t rank : trace.ranks) {
     const auto reader = trace::RankReader::open(trace.fd.get(), rank, trace.manifest.trace_id);
     if (!reader) fail("{}/{}", printable(trace.path), reader.error().what);
-    recorded.totals.push_back(reader->total_events());
+    recorded.logs.push_back({reader->total_events(), reader->end().kind == trace::EndKind::Stopped});
     recorded.one_host &= reader->info("host") == host_name();
     const std::string exe(reader->info("exe"));
     if (!checked.insert(exe).second) continue;
@@ -103,6 +103,9 @@ milliseconds seconds(double value) { return milliseconds(static_cast<std::int64_
 
 // The words for the end of a run that did not end by itself.
 std::string how_it_ended(const Recorded& recorded, const trace::Manifest& manifest) {
+  for (const analyze::RankEnd& rank : recorded.end.ranks)
+    if (rank.end.kind == trace::EndKind::Stopped)
+      return fmt::format("rank {}: the recording ended here ({}); the run itself went on", rank.rank, error_text(rank.end.value));
   if (recorded.end.cause) {
     for (const analyze::RankEnd& rank : recorded.end.ranks)
       if (rank.rank == *recorded.end.cause) return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, analyze::rank_end_words(rank));
@@ -154,7 +157,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   const ChosenMpi mpi = choose_mpi(command, trace.manifest.mpi);
   // No call of the recorded run took longer than the whole run; a replay may be slower, but not by much.
   const double patience = options.stall_seconds > 0 ? options.stall_seconds : std::min(60.0, 5 + 2 * trace.manifest.seconds);
-  Monitor monitor(recorded.totals, !recorded.one_host || !other_command.empty(), seconds(patience), seconds(30 + patience));
+  Monitor monitor(recorded.logs, !recorded.one_host || !other_command.empty(), seconds(patience), seconds(30 + patience));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
                                         {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
@@ -187,9 +190,14 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   }
   if (!options.quiet) {
     std::uint64_t calls = 0;
-    for (const std::uint64_t total : recorded.totals) calls += total;
-    say("replayed {}, {}, as recorded", counted(recorded.totals.size(), "rank"), counted(calls, "call"));
+    for (const Monitor::Log& log : recorded.logs) calls += log.total;
+    say("replayed {}, {}, as recorded", counted(recorded.logs.size(), "rank"), counted(calls, "call"));
     say("next: reprise show {}", printable(shell_words({trace.path})));
+  }
+  // The launcher itself was killed, after its ranks had done everything.
+  if (*status == 0 && trace.manifest.complete && trace.manifest.exit_status != 0) {
+    say("{}", how_it_ended(recorded, trace.manifest));
+    return trace.manifest.exit_status;
   }
   return exit_code(*status);
 }

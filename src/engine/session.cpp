@@ -37,6 +37,13 @@ Configuration read_environment() {
   return configuration;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  for (char& c : line)
+    if (c == '\n') c = ' ';
+  return line;
+}
+
 }  // namespace
 
 void Session::Lock::wait() { sched_yield(); }
@@ -62,6 +69,11 @@ void Session::wake(const FunctionTable& functions) {
   if (next == Mode::Record && !recorder_.begin(functions)) next = Mode::Passive;
   pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
   g_mode.store(next, std::memory_order_relaxed);
+}
+
+void Session::decline(const std::string& why) {
+  if (configuration_.mode == Mode::Record) append_note("problem", why);
+  g_mode.store(Mode::Passive, std::memory_order_relaxed);
 }
 
 void Session::attach(const Identity& identity, void (*progress)()) {
@@ -98,10 +110,7 @@ void Session::note(const char* key, const std::string& text) {
 
 // The record command reads this file at the end, the replay command before the start.
 void Session::append_note(const char* key, const std::string& text) {
-  std::string line = std::to_string(rank_) + '\t' + key + '\t' + text;
-  for (char& c : line)
-    if (c == '\n') c = ' ';
-  line += '\n';
+  const std::string line = std::to_string(rank_) + '\t' + key + '\t' + one_line(text) + '\n';
   const int fd = open((configuration_.directory + "/notes").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return;
   if (write(fd, line.data(), line.size()) < 0) {
@@ -117,6 +126,12 @@ void Session::attach_replayer(const Identity& identity) {
   if (dir < 0) supervisor_.trouble(configuration_.directory + ": " + std::strerror(errno));
   auto reader = trace::RankReader::open(dir, identity.rank, configuration_.trace_id);
   if (!reader) supervisor_.trouble(reader.error().what);
+  for (const auto& [key, value] : describe_process()) {
+    const std::string_view recorded = reader->info(key);
+    if (key == "build-id" && value != recorded) supervisor_.trouble("this is another build of the program");
+    if (key == "cmdline" && value != recorded)
+      supervisor_.trouble("the program was started as \"" + one_line(value) + "\", recorded was \"" + one_line(recorded) + "\"");
+  }
   replayer_.emplace(CallStream(std::move(*reader)), functions_);
   install_crash_handlers();
   for (const EarlyCall& call : early_) insist(replayer_->call(call.function, call.caller, call.arguments));
@@ -209,6 +224,10 @@ void Session::process_exits(int status) {
     recorder_.writer().finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, false});
   } else if (now == Mode::Replay && replayer_) {
     insist(replayer_->end_of_program());
+    const trace::End end = replayer_->stream().reader().end();
+    const bool known = end.kind == trace::EndKind::Finalized || end.kind == trace::EndKind::Exited;
+    if (known && end.value != status)
+      insist(replayer_->mismatch(("the program ends with exit status " + std::to_string(status) + ", recorded was " + std::to_string(end.value)).c_str()));
     if (!finalized_) supervisor_.hold(progress_);
     supervisor_.entered(replayer_->next_event(), RankState::Finalized);
     supervisor_.report_place();

@@ -39,6 +39,8 @@ class Session {
 
   // First call of an armed process.
   void wake(const FunctionTable& functions);
+  // This process cannot be served; the record command will say why.
+  void decline(const std::string& why);
   // The rank is known: open the log. `progress` moves messages while the rank waits for others (hold()).
   void attach(const Identity& identity, void (*progress)());
 

@@ -64,8 +64,8 @@ int ChunkWriter::create_open_file(bool plain) {
   const auto header = encode_file_header(FileKind::Open, identity_);
   std::memcpy(memory_, header.data(), header.size());
   // A recording that stopped before this holds its last chunk in memory_, and goes on elsewhere.
-  const std::uint64_t committed = get_fixed<std::uint64_t>(memory_ + kLiveOffset + offsetof(LiveWords, commit)) & UINT32_MAX;
-  if (const int error = write_all(fd, memory_ + kRecordsOffset, committed, kRecordsOffset)) return error;
+  const auto commit = get_fixed<std::uint64_t>(memory_ + kLiveOffset + offsetof(LiveWords, commit));
+  if (const int error = write_all(fd, memory_ + kRecordsOffset, commit & UINT32_MAX, kRecordsOffset)) return error;
   if (const int error = write_all(fd, memory_, kLiveOffset + sizeof(LiveWords), 0)) return error;
   flushed_ = cursor_;
   if (stopped_ != 0) return 0;
@@ -76,14 +76,20 @@ int ChunkWriter::create_open_file(bool plain) {
 
 // Puts the shared map in place of the private memory, at the same address. Where that cannot be done, plain writes
 // stay in force.
+//
+// Not by mremap: UCX (MPICH's transport) replaces it by a function that drops the new address, and the map would end
+// up somewhere else. A map at a fixed address that fails may leave a hole, so it is first tried at another place.
 void ChunkWriter::use_map(int fd) {
-  void* map = ::mmap(nullptr, kOpenFileSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (map == MAP_FAILED) return;
-  ::madvise(map, kOpenFileSize, MADV_DONTFORK);
-  if (::mremap(map, kOpenFileSize, kOpenFileSize, MREMAP_MAYMOVE | MREMAP_FIXED, memory_) == MAP_FAILED) {
-    ::munmap(map, kOpenFileSize);
+  void* trial = ::mmap(nullptr, kOpenFileSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (trial == MAP_FAILED) return;
+  ::munmap(trial, kOpenFileSize);
+  if (::mmap(memory_, kOpenFileSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != memory_) {
+    std::uint8_t* const again = static_cast<std::uint8_t*>(
+        ::mmap(memory_, kOpenFileSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+    [[maybe_unused]] const ssize_t size = ::pread(fd, again, kOpenFileSize, 0);
     return;
   }
+  ::madvise(memory_, kOpenFileSize, MADV_DONTFORK);
   plain_ = false;
   ::close(open_fd_);
   open_fd_ = -1;

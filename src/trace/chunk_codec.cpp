@@ -15,7 +15,7 @@ namespace {
 
 enum class Method : std::uint8_t { Raw = 0, Zstd = 1, Entropy = 2 };
 
-// Level 3 makes such columns at most 1 % smaller and takes up to three times as long (while the program waits).
+// Level 3 makes such columns about 1 % smaller at best and takes up to three times as long (while the program waits).
 constexpr int kZstdLevel = 1;
 
 constexpr std::size_t kMaxColumnHeader = 1 + 2 * kMaxVarint;

@@ -142,8 +142,7 @@ Int integer(const json& object, const char* key, std::int64_t least = std::numer
             std::int64_t most = std::numeric_limits<Int>::max()) {
   const json& value = member(object, key);
   if (!value.is_number_integer()) refuse_content(std::string("\"") + key + "\" is not an integer");
-  const bool too_large = value.is_number_unsigned() &&
-                         value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
   if (too_large || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
     refuse_content(std::string("\"") + key + "\" is out of range");
   return static_cast<Int>(value.get<std::int64_t>());

@@ -1,6 +1,7 @@
 // Feeds arbitrary bytes to the reader as a rank's files. Input: u32 size of the log, the log, the open file (none if
-// nothing is left). Checksums are not compared in a fuzzing build (see blocks.cpp), so that the code behind them is
-// reached. What is read from a log without END is sealed and read again, and must be the same.
+// nothing is left). The trace layer must be compiled with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION defined: checksums
+// are not compared then (see blocks.cpp), so that the code behind them is reached. What is read from a log without END
+// is sealed and read again, and must be the same.
 //
 // FUZZ_SEEDS=DIR makes the target write a few true traces there first, as a corpus to start from.
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 """What every suite uses: building the programs, running commands with limits, comparing per-rank output.
 
 Each case gets a directory and a token of its own. The token is in the environment of everything that the case starts,
-so processes that outlive it are found (and ended) without touching anybody else's. The same goes for shared memory: only
-names in /dev/shm that a process with the token was seen to map count as the case's own. New and unused is not enough,
-other programs of this user put things there too. Output goes to files, not to pipes: a forgotten child that holds a
-pipe open would make the harness wait for it.
+so processes that outlive it are found (and ended) without touching anybody else's. The same goes for shared memory:
+only names in /dev/shm that a process with the token was seen to map count as the case's own. New and unused is not
+enough, other programs of this user put things there too. Output goes to files, not to pipes: a forgotten child that
+holds a pipe open would make the harness wait for it.
 """
 
 import fcntl

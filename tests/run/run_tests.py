@@ -5,7 +5,8 @@
     tests/run/run_tests.py --build build --suite faults --mpi mpich --repeat 50
     tests/run/run_tests.py --build build --only 'families/*/test_poll' --seed 7
 
-One line per test; the last line is "N passed, N failed[, N skipped]". A failing test prints the command that repeats it.
+One line per test; the last line is "N passed, N failed[, N skipped]". A failing test prints the command that repeats
+it.
 """
 
 import argparse

@@ -112,7 +112,8 @@ TEST(TraceCodec, EntropyCoderIsExact) {
   for (const std::size_t alphabet : {1, 2, 3, 17, 255, 256}) {
     for (const std::size_t size : {1, 2, 3, 1000, 70001}) {
       std::vector<std::uint8_t> symbols(size);
-      for (auto& symbol : symbols) symbol = static_cast<std::uint8_t>(std::min(random() % alphabet, random() % alphabet));
+      for (auto& symbol : symbols)
+        symbol = static_cast<std::uint8_t>(std::min(random() % alphabet, random() % alphabet));
       std::vector<std::uint8_t> room(size + 2000);
       const auto stored = entropy_encode(symbols, histogram(symbols), room);
       ASSERT_FALSE(stored.empty());

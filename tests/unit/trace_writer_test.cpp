@@ -229,7 +229,8 @@ TEST_P(TraceWriter, ATornLastBlockIsIgnoredIfTheOpenFileHoldsItsChunk) {
     ASSERT_TRUE(twin.read("rank-0.log") == whole) << size;
   }
   // Without the open file it is damage, and the offset is where the log stops making sense.
-  for (const std::size_t size : {log.size(), log.size() + 10, log.size() + 1000, whole.size() - end_block, whole.size() - 1}) {
+  for (const std::size_t size :
+       {log.size(), log.size() + 10, log.size() + 1000, whole.size() - end_block, whole.size() - 1}) {
     twin.write("rank-0.log", {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
     const auto found = read_content(twin.fd());
     ASSERT_FALSE(found);

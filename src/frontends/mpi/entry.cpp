@@ -29,7 +29,10 @@ void Entry::new_communicator(MPI_Comm comm, MPI_Comm parent) { communicators().m
 
 void Entry::new_communicator_later(const MPI_Comm* comm, MPI_Comm parent) { communicators().made(*comm, parent, name(), true); }
 
-void Entry::wake() { Session::get().wake(kFunctions); }
+void Entry::wake() {
+  if (library_is_ours()) Session::get().wake(kFunctions);
+  else Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
+}
 
 void Entry::unsupported(const char* reason) {
   static bool noted[static_cast<std::size_t>(Function::kCount)];

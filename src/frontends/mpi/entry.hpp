@@ -82,7 +82,10 @@ class Entry {
   // True: not ours, just forward it. Otherwise this call is the outermost of its thread until the Entry ends.
   bool passive() {
     if (engine::mode() == Mode::Passive || t_state.inside) return true;
-    if (engine::mode() == Mode::Armed) [[unlikely]] wake();
+    if (engine::mode() == Mode::Armed) [[unlikely]] {
+      wake();
+      if (engine::mode() == Mode::Passive) return true;
+    }
     t_state.inside = true;
     owner_ = true;
     return false;

@@ -52,6 +52,14 @@ const char* library_name() {
 #endif
 }
 
+bool library_is_ours() {
+#ifdef OPEN_MPI
+  return symbol("ompi_mpi_comm_world") != nullptr;
+#else
+  return symbol("ompi_mpi_comm_world") == nullptr;
+#endif
+}
+
 const Handles& handles() {
 #ifdef OPEN_MPI
   static const Handles known = {

@@ -52,6 +52,8 @@ const Handles& handles();
 
 // "openmpi" or "mpich".
 const char* library_name();
+// Is the MPI of this process the one that this library was built for? A script may hide which one it starts.
+bool library_is_ours();
 
 // Handles are pointers or integers; this is a key for tables of this process.
 template <class Handle>
