@@ -190,14 +190,14 @@ RunEnd judge_run_end(std::vector<RankEnd> ranks, std::uint32_t world, const std:
   return run;
 }
 
-RunEnd read_run_end(int dir_fd, std::uint64_t trace_id, const std::vector<std::uint32_t>& ranks,
+RunEnd read_run_end(int dir_fd, const trace::Manifest& manifest, const std::vector<std::uint32_t>& ranks,
                     const std::optional<Exit>& launcher) {
   std::vector<RankEnd> ends;
   std::uint32_t world = 0;
   for (const std::uint32_t rank : ranks) {
     RankEnd end;
     end.rank = rank;
-    if (const auto reader = trace::RankReader::open(dir_fd, rank, trace_id)) {
+    if (const auto reader = trace::RankReader::open(dir_fd, rank, manifest.trace_id)) {
       end.host = reader->info("host");
       end.pid = static_cast<pid_t>(parse_number(reader->info("pid")).value_or(0) & INT32_MAX);
       end.calls = reader->total_events();
@@ -210,7 +210,7 @@ RunEnd read_run_end(int dir_fd, std::uint64_t trace_id, const std::vector<std::u
     ends.push_back(std::move(end));
   }
   const auto text = read_file_at(dir_fd, "exits", kMaxExits, false);
-  std::vector<Exit> exits = parse_exits(text ? *text : "");
+  std::vector<Exit> exits = parse_exits(text ? *text : manifest.exits);
   if (launcher) exits.push_back(*launcher);
   return judge_run_end(std::move(ends), world, exits);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "trace/format.hpp"
+#include "trace/manifest.hpp"
 
 namespace reprise::analyze {
 
@@ -61,7 +62,7 @@ RunEnd judge_run_end(std::vector<RankEnd> ranks, std::uint32_t world, const std:
 
 // The same from a trace on disk. `ranks` are those that have a log. Who saw the launcher's end says so: the file may
 // lack it (disk full).
-RunEnd read_run_end(int dir_fd, std::uint64_t trace_id, const std::vector<std::uint32_t>& ranks,
+RunEnd read_run_end(int dir_fd, const trace::Manifest& manifest, const std::vector<std::uint32_t>& ranks,
                     const std::optional<Exit>& launcher = std::nullopt);
 
 }  // namespace reprise::analyze

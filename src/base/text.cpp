@@ -44,19 +44,19 @@ void append_hex(std::string& out, unsigned char byte) {
   out += kDigits[byte & 15];
 }
 
+// Letters that are missing, added, wrong, or swapped with their neighbour: one each.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<std::vector<std::size_t>> best(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) best[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) best[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
+      best[i][j] = std::min({best[i - 1][j] + 1, best[i][j - 1] + 1, best[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        best[i][j] = std::min(best[i][j], best[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return best[a.size()][b.size()];
 }
 
 template <class Int>

@@ -4,13 +4,15 @@
 // the manifest says how the run ended. Whatever happens to Reprise, the program's result and exit status are its own.
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <set>
 #include <thread>
 
 #include "analyze/run_end.hpp"
@@ -23,6 +25,7 @@
 #include "cli/registry.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
+#include "cli/trace_notes.hpp"
 #include "cli/version.hpp"
 #include "trace/rank_reader.hpp"
 
@@ -111,10 +114,23 @@ void seal_ranks(int dir_fd, std::uint64_t trace_id) {
   }
 }
 
+bool disk_is_full(int dir_fd) {
+  struct statvfs info {};
+  return ::fstatvfs(dir_fd, &info) == 0 && info.f_bavail * info.f_frsize < trace::kOpenFileSize;
+}
+
 // No rank was seen: there is nothing to keep, and the user must learn why.
 int nothing_recorded(const NewTrace& trace, const std::vector<std::string>& command, const FoundMpi& found,
                      int launcher_status) {
+  const auto notes = read_trace_notes(trace.fd.get(), {});
+  const auto problem = std::find_if(notes.begin(), notes.end(), [](const TraceNote& note) { return note.key == "problem"; });
+  const bool full = disk_is_full(trace.fd.get());
   discard(trace);
+  if (problem != notes.end() || full) {
+    say("nothing was recorded: {}; the program itself ended with {}",
+        problem != notes.end() ? printable(problem->text) : "the disk is full", status_words(launcher_status));
+    return kTrouble;
+  }
   const bool mismatch =
       !found.launcher_mpi.empty() && !found.program_mpi.empty() && found.launcher_mpi != found.program_mpi;
   if (launcher_status != 0 && !mismatch && !found.program_is_static) {
@@ -136,6 +152,24 @@ void name_gaps(const analyze::RunEnd& end) {
     say("recording of rank {} stopped early, after {}: {}", rank, counted(at->calls, "call"),
         error_text(at->end.value));
   }
+}
+
+// What the ranks noted, each thing once.
+void name_notes(const std::vector<TraceNote>& notes) {
+  std::set<std::string> named;
+  for (const TraceNote& note : notes) {
+    if (!named.insert(note.key + note.text).second) continue;
+    if (note.key == "unsupported") say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
+    else if (note.key == "not-replayable") say("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
+    else say("rank {}: {}", note.rank, printable(note.text));
+  }
+}
+
+// The run is over: what many processes appended to goes where the manifest's checksum covers it.
+void take_in(int dir_fd, const char* name, std::string& into) {
+  constexpr std::size_t kLimit = 8u << 20;
+  const auto content = read_file_at(dir_fd, name, kLimit, false);
+  if (content) into = *content;
 }
 
 void summarise(const analyze::RunEnd& end, const NewTrace& trace, const std::string& how) {
@@ -184,17 +218,25 @@ int record(const std::vector<std::string>& command, const Options& options) {
   const auto ranks = ranks_with_logs(dir_fd);
   if (ranks.empty()) return nothing_recorded(trace, command, mpi.found, status);
   seal_ranks(dir_fd, manifest.trace_id);
-  const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest.trace_id, ranks, launcher);
+  const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
   manifest.ranks = std::max<std::uint32_t>(end.world, ranks.back() + 1);
   manifest.mpi_library = mpi_library_of(dir_fd, manifest.trace_id, ranks.front());
   manifest.complete = true;
   manifest.exit_status = exit_code(status);
   manifest.ended = end.words;
-  if (const auto written = trace::write_manifest(dir_fd, manifest); !written)
+  take_in(dir_fd, "exits", manifest.exits);
+  take_in(dir_fd, "notes", manifest.notes);
+  const std::vector<TraceNote> notes = read_trace_notes(dir_fd, manifest);
+  if (const auto written = trace::write_manifest(dir_fd, manifest); !written) {
     say("the manifest could not be completed: {}", written.error().what);
+  } else {
+    ::unlinkat(dir_fd, "exits", 0);
+    ::unlinkat(dir_fd, "notes", 0);
+  }
   remember(manifest);
   set_latest(trace);
   name_gaps(end);
+  name_notes(notes);
   if (!options.quiet) summarise(end, trace, status == 0 ? "" : " (" + end.words + ")");
   return exit_code(status);
 }

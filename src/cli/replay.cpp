@@ -73,13 +73,13 @@ Recorded read_recorded(const OpenTrace& trace) {
     if (const auto same = same_program(exe, reader->info("build-id"), reader->info("exe-hash")); !same)
       fail("the program is not the recorded one: {}; rebuild that version, or record again", printable(same.error().what));
   }
-  recorded.end = analyze::read_run_end(trace.fd.get(), trace.manifest.trace_id, trace.ranks, std::nullopt);
+  recorded.end = analyze::read_run_end(trace.fd.get(), trace.manifest, trace.ranks);
   return recorded;
 }
 
 void refuse_what_cannot_be_replayed(const OpenTrace& trace) {
   std::set<std::string> unsupported;
-  for (const TraceNote& note : read_trace_notes(trace.fd.get())) {
+  for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest)) {
     if (note.key == "not-replayable") fail("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
     if (note.key == "unsupported") unsupported.insert(note.text);
   }
@@ -106,11 +106,15 @@ std::string how_it_ended(const Recorded& recorded, const trace::Manifest& manife
   for (const analyze::RankEnd& rank : recorded.end.ranks)
     if (rank.end.kind == trace::EndKind::Stopped)
       return fmt::format("rank {}: the recording ended here ({}); the run itself went on", rank.rank, error_text(rank.end.value));
-  if (recorded.end.cause) {
-    for (const analyze::RankEnd& rank : recorded.end.ranks)
-      if (rank.rank == *recorded.end.cause) return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, analyze::rank_end_words(rank));
+  const analyze::RankEnd* first = nullptr;  // that was not a good end
+  for (const analyze::RankEnd& rank : recorded.end.ranks) {
+    const std::string words = analyze::rank_end_words(rank);
+    if (recorded.end.cause == rank.rank) return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, words);
+    const bool good = rank.end.kind == trace::EndKind::Finalized && rank.wait_status.value_or(0) == 0;
+    if (!good && (!first || rank.order < first->order)) first = &rank;
   }
-  return fmt::format("the recorded run ended here ({})", manifest.ended.empty() ? recorded.end.words : printable(manifest.ended));
+  if (first && first->wait_status) return fmt::format("the recorded run ended here ({})", analyze::rank_end_words(*first));
+  return fmt::format("the recorded run ended here ({})", printable(manifest.ended.empty() ? recorded.end.words : manifest.ended));
 }
 
 void report_places(const Monitor& monitor, const OpenTrace& trace) {

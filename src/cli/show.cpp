@@ -72,7 +72,7 @@ int show(const Options& options) {
     if (!std::binary_search(trace.ranks.begin(), trace.ranks.end(), rank))
       fail("{} has no log of rank {} (it has {})", printable(trace.path), rank,
            trace.ranks.empty() ? "none" : number_ranges(trace.ranks));
-  const analyze::RunEnd end = analyze::read_run_end(trace.fd.get(), trace.manifest.trace_id, trace.ranks);
+  const analyze::RunEnd end = analyze::read_run_end(trace.fd.get(), trace.manifest, trace.ranks);
   const auto view = options.json ? report::json_view() : report::table_view(report::Paint(STDOUT_FILENO));
   analyze::SourceLines lines;
   bool readable = true;

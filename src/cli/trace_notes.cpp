@@ -5,12 +5,11 @@
 
 namespace reprise::cli {
 
-std::vector<TraceNote> read_trace_notes(int dir_fd) {
+std::vector<TraceNote> read_trace_notes(int dir_fd, const trace::Manifest& manifest) {
   constexpr std::size_t kLongest = 16 << 20;
   std::vector<TraceNote> notes;
   const auto content = read_file_at(dir_fd, "notes", kLongest, false);
-  if (!content) return notes;
-  for (const std::string& line : split(*content, '\n')) {
+  for (const std::string& line : split(content ? *content : manifest.notes, '\n')) {
     const auto fields = split(line, '\t');
     if (fields.size() != 3) continue;
     const auto rank = parse_number(fields[0]);

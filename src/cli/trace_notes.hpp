@@ -1,4 +1,5 @@
-// The file `notes` of a trace: what ranks had to say about the recording, one line each, as it happened.
+// What ranks had to say about the recording, one line each, as it happened: the file `notes` of a trace, which the
+// manifest takes in when the run is over.
 //
 // The same notes are in the logs, in their place among the calls; here they can be read without decoding a log, and a
 // rank that could not open a log at all can still say why.
@@ -7,6 +8,8 @@
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "trace/manifest.hpp"
 
 namespace reprise::cli {
 
@@ -17,6 +20,6 @@ struct TraceNote {
 };
 
 // What does not fit is skipped: a rank may have been killed in the middle of a line.
-std::vector<TraceNote> read_trace_notes(int dir_fd);
+std::vector<TraceNote> read_trace_notes(int dir_fd, const trace::Manifest& manifest);
 
 }  // namespace reprise::cli

@@ -30,42 +30,53 @@ inline constexpr std::int64_t kRootItself = -3;  // MPI_ROOT of an intercommunic
 inline constexpr std::int64_t kAnyTag = -1;
 inline constexpr std::int64_t kNoComm = -1;      // MPI_COMM_NULL, or a communicator that Reprise has not seen made
 
-class ArgumentPredictor {
+// What the model remembers of one call site.
+class SiteHistory {
  public:
-  std::int64_t predict(std::int64_t last_source) const {
-    switch (rule_) {
-      case Rule::Same: return last_;
-      case Rule::Step: return wrapping_add(last_, step_);
-      case Rule::Source: return last_source;
-    }
-    return last_;
-  }
-  std::int64_t last() const { return last_; }
+  // The most common case, and the one that must be fast: the same arguments again, and nothing to learn from it.
+  bool repeats(const Arguments& values) const { return steady_ && values == last_; }
 
-  void learn(std::int64_t value, std::int64_t last_source) {
-    const std::int64_t step = wrapping_add(value, -static_cast<std::uint64_t>(last_));
-    if (value != predict(last_source)) {
-      if (value == last_source) rule_ = Rule::Source;
-      else if (step == step_) rule_ = Rule::Step;
-      else rule_ = Rule::Same;
+  const Arguments& last() const { return last_; }
+
+  Arguments predict(std::int64_t last_source) const {
+    Arguments values;
+    for (unsigned i = 0; i < trace::kArguments; ++i) values[i] = predict(i, last_source);
+    return values;
+  }
+
+  void learn(const Arguments& values, std::int64_t last_source) {
+    steady_ = true;
+    for (unsigned i = 0; i < trace::kArguments; ++i) {
+      const std::int64_t step = wrapping_add(values[i], -static_cast<std::uint64_t>(last_[i]));
+      if (values[i] != predict(i, last_source)) {
+        if (values[i] == last_source) rule_[i] = Rule::Source;
+        else if (step == step_[i]) rule_[i] = Rule::Step;
+        else rule_[i] = Rule::Same;
+      }
+      step_[i] = step;
+      last_[i] = values[i];
+      steady_ &= rule_[i] == Rule::Same && step == 0;
     }
-    step_ = step;
-    last_ = value;
   }
 
  private:
+  enum class Rule : std::uint8_t { Same, Step, Source };
+
   // A hostile log may hold any values; signed overflow must not become undefined behaviour.
   static std::int64_t wrapping_add(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a + b); }
 
-  enum class Rule : std::uint8_t { Same, Step, Source };
-  std::int64_t last_ = 0;
-  std::int64_t step_ = 0;
-  Rule rule_ = Rule::Same;
-};
+  std::int64_t predict(unsigned i, std::int64_t last_source) const {
+    switch (rule_[i]) {
+      case Rule::Step: return wrapping_add(last_[i], step_[i]);
+      case Rule::Source: return last_source;
+      default: return last_[i];
+    }
+  }
 
-// What the model remembers of one call site.
-struct SiteHistory {
-  std::array<ArgumentPredictor, trace::kArguments> arguments;
+  Arguments last_{};
+  Arguments step_{};
+  std::array<Rule, trace::kArguments> rule_{};
+  bool steady_ = true;  // every rule says "the same", and learning the same again would change nothing
 };
 
 class CallModel {

@@ -68,14 +68,13 @@ LoggedCall CallStream::take_call() {
   }
   SiteHistory& history = histories_[call.site];
   const std::int64_t source = model_.last_source();
+  call.arguments = history.predict(source);
   for (unsigned i = 0; i < trace::kArguments; ++i) {
-    ArgumentPredictor& predictor = history.arguments[i];
-    call.arguments[i] = flags & trace::argument_follows(i)
-                            ? static_cast<std::int64_t>(static_cast<std::uint64_t>(predictor.last()) +
-                                                        static_cast<std::uint64_t>(in.signed_varint()))
-                            : predictor.predict(source);
-    predictor.learn(call.arguments[i], source);
+    if (!(flags & trace::argument_follows(i))) continue;
+    const auto difference = static_cast<std::uint64_t>(in.signed_varint());
+    call.arguments[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(history.last()[i]) + difference);
   }
+  if (!history.repeats(call.arguments)) history.learn(call.arguments, source);
   model_.advance(call.site);
   last_site_ = call.site;
   ++next_number_;

@@ -68,6 +68,17 @@ class CallStream {
   Step peek();
   // Takes the next call (peek() must have said Call).
   LoggedCall take_call();
+  // The same in the common case, without a detour: the next call is predicted to come from this site (kNoSite: look
+  // with peek()), and take_repeated() takes it if its arguments are those of the site's last call.
+  std::uint32_t next_predicted_site() const { return hits_left_ > 0 ? model_.predicted_site() : kNoSite; }
+  bool take_repeated(std::uint32_t site, const Arguments& arguments) {
+    if (!histories_[site].repeats(arguments)) return false;
+    --hits_left_;
+    ++next_number_;
+    model_.advance(site);
+    last_site_ = site;
+    return true;
+  }
   // Takes the next outcome (peek() must have said Outcome). Valid until the next call of anything here.
   trace::Record take_outcome();
 

@@ -86,16 +86,26 @@ std::uint32_t Recorder::find_or_define(FunctionId function, const void* caller) 
   return number;
 }
 
-void Recorder::write_event(std::uint8_t flags, std::uint32_t number, const Site& site, const Arguments& arguments) {
-  std::uint8_t* out = writer_.reserve(Kind::Event, 1 + kMaxVarint * (1 + trace::kArguments));
-  *out++ = flags;
-  if (flags & trace::kSiteFollows) out = put_varint(out, number);
-  for (unsigned i = 0; i < trace::kArguments; ++i) {
-    if (!(flags & trace::argument_follows(i))) continue;
-    const auto difference = static_cast<std::uint64_t>(arguments[i]) - static_cast<std::uint64_t>(site.history.arguments[i].last());
-    out = put_signed(out, static_cast<std::int64_t>(difference));
+// Not the same as last time: predicted by another rule, or written down.
+void Recorder::call_differs(std::uint8_t flags, std::uint32_t number, Site& site, const Arguments& arguments) {
+  const std::int64_t source = model_.last_source();
+  const Arguments predicted = site.history.predict(source);
+  for (unsigned i = 0; i < trace::kArguments; ++i)
+    if (predicted[i] != arguments[i]) flags |= trace::argument_follows(i);
+  if (flags == 0) {
+    writer_.hit();
+  } else {
+    std::uint8_t* out = writer_.reserve(Kind::Event, 1 + kMaxVarint * (1 + trace::kArguments));
+    *out++ = flags;
+    if (flags & trace::kSiteFollows) out = put_varint(out, number);
+    for (unsigned i = 0; i < trace::kArguments; ++i) {
+      if (!(flags & trace::argument_follows(i))) continue;
+      const auto difference = static_cast<std::uint64_t>(arguments[i]) - static_cast<std::uint64_t>(site.history.last()[i]);
+      out = put_signed(out, static_cast<std::int64_t>(difference));
+    }
+    writer_.commit(out);
   }
-  writer_.commit(out);
+  site.history.learn(arguments, source);
 }
 
 void Recorder::resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {

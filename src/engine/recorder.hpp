@@ -47,12 +47,8 @@ class Recorder {
       site = &sites_[number];
       flags = trace::kSiteFollows;
     }
-    const std::int64_t source = model_.last_source();
-    for (unsigned i = 0; i < trace::kArguments; ++i)
-      if (site->history.arguments[i].predict(source) != arguments[i]) flags |= trace::argument_follows(i);
-    if (flags == 0) [[likely]] writer_.hit();
-    else write_event(flags, number, *site, arguments);
-    for (unsigned i = 0; i < trace::kArguments; ++i) site->history.arguments[i].learn(arguments[i], source);
+    if (site->history.repeats(arguments) && flags == 0) [[likely]] writer_.hit();
+    else call_differs(flags, number, *site, arguments);
     model_.advance(number);
     writer_.set_in_call(true);
   }
@@ -107,7 +103,7 @@ class Recorder {
   std::uint32_t find_or_define(FunctionId function, const void* caller);
   std::uint32_t define_function(FunctionId function);
   std::uint32_t define_module(const LoadedModule& module);
-  void write_event(std::uint8_t flags, std::uint32_t number, const Site& site, const Arguments& arguments);
+  void call_differs(std::uint8_t flags, std::uint32_t number, Site& site, const Arguments& arguments);
   void define(trace::Definition kind, std::span<const std::uint8_t> content);
 
   struct Module {

@@ -7,7 +7,10 @@ namespace reprise::engine {
 using trace::Kind;
 using trace::Record;
 
-Replayer::Replayer(CallStream stream, const FunctionTable& functions) : stream_(std::move(stream)), functions_(functions) {}
+Replayer::Replayer(CallStream stream, const FunctionTable& functions)
+    : stream_(std::move(stream)),
+      functions_(functions),
+      unfinished_event_(stream_.reader().end().in_call ? stream_.reader().total_events() : UINT64_MAX) {}
 
 FunctionId Replayer::function_id(std::uint32_t number) {
   while (function_ids_.size() <= number) {
@@ -36,7 +39,7 @@ Replayer::LocalSite& Replayer::local(std::uint32_t number) {
   return site;
 }
 
-Replayer::Fit Replayer::call(FunctionId function, const void* caller, const Arguments& arguments) {
+Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, const Arguments& arguments) {
   function_ = function;
   caller_ = caller;
   arguments_ = arguments;

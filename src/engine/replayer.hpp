@@ -18,7 +18,15 @@ class Replayer {
 
   Replayer(CallStream stream, const FunctionTable& functions);
 
-  Fit call(FunctionId function, const void* caller, const Arguments& arguments);
+  Fit call(FunctionId function, const void* caller, const Arguments& arguments) {
+    const std::uint32_t number = stream_.next_predicted_site();
+    if (number < sites_.size() && sites_[number].address == caller && sites_[number].function == function &&
+        stream_.take_repeated(number, arguments)) [[likely]] {
+      last_ = {stream_.next_number() - 1, number, arguments};
+      return Fit::Follows;
+    }
+    return call_with_care(function, caller, arguments);
+  }
 
   Fit wildcard(WildcardOutcome& out);
   Fit poll(FunctionId function, const void* caller, const Arguments& arguments, bool& success);
@@ -34,9 +42,7 @@ class Replayer {
   // Number of the next call; calls made so far.
   std::uint64_t next_event() const { return stream_.next_number(); }
   // True while in the last recorded call, if the recorded run never returned from it.
-  bool in_unfinished_call() {
-    return next_event() == stream_.reader().total_events() && stream_.reader().end().in_call;
-  }
+  bool in_unfinished_call() const { return next_event() == unfinished_event_; }
   const DivergenceReport& report() const { return report_; }
   const CallStream& stream() const { return stream_; }
 
@@ -48,6 +54,7 @@ class Replayer {
   };
   static constexpr FunctionId kUnknownFunction = UINT16_MAX;
 
+  Fit call_with_care(FunctionId function, const void* caller, const Arguments& arguments);
   LocalSite& local(std::uint32_t site);
   FunctionId function_id(std::uint32_t number);
   Fit outcome(trace::Kind kind, trace::Record& out);
@@ -59,6 +66,7 @@ class Replayer {
   std::vector<FunctionId> function_ids_;
   std::vector<LocalSite> sites_;
   SiteIndex index_;
+  std::uint64_t unfinished_event_;  // the number after the call that the recorded run never left; none: UINT64_MAX
   // What the program is doing now, in case it has to be reported.
   FunctionId function_ = kUnknownFunction;
   const void* caller_ = nullptr;

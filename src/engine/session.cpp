@@ -49,9 +49,10 @@ std::string one_line(std::string_view text) {
 void Session::Lock::wait() { sched_yield(); }
 
 // Never destroyed: the program's own exit handlers and threads may still make calls after ours have run.
-Session& Session::get() {
+Session& Session::make() {
   alignas(Session) static unsigned char memory[sizeof(Session)];
   static Session* const session = new (memory) Session();
+  instance_.store(session, std::memory_order_relaxed);
   return *session;
 }
 
@@ -130,7 +131,7 @@ void Session::attach_replayer(const Identity& identity) {
     const std::string_view recorded = reader->info(key);
     if (key == "build-id" && value != recorded) supervisor_.trouble("this is another build of the program");
     if (key == "cmdline" && value != recorded)
-      supervisor_.trouble("the program was started as \"" + one_line(value) + "\", recorded was \"" + one_line(recorded) + "\"");
+      supervisor_.trouble("the program has other arguments: \"" + one_line(value) + "\", recorded was \"" + one_line(recorded) + "\"");
   }
   replayer_.emplace(CallStream(std::move(*reader)), functions_);
   install_crash_handlers();
@@ -138,9 +139,18 @@ void Session::attach_replayer(const Identity& identity) {
   early_.clear();
 }
 
-void log_call(FunctionId function, const void* caller, const Arguments& arguments) { Session::get().call(function, caller, arguments); }
+void log_call(FunctionId function, const void* caller, const Arguments& arguments) {
+  Session& session = Session::get();
+  if (mode() == Mode::Record && !session.threaded()) [[likely]] session.recorder().call(function, caller, arguments);
+  else session.call(function, caller, arguments);
+}
 
 void log_return() { Session::get().returned(); }
+
+void Session::replay_call(FunctionId function, const void* caller, const Arguments& arguments) {
+  insist(replayer_->call(function, caller, arguments));
+  supervisor_.entered(replayer_->next_event(), replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
+}
 
 void Session::call(FunctionId function, const void* caller, const Arguments& arguments) {
   Lock lock(*this);
@@ -154,8 +164,7 @@ void Session::call(FunctionId function, const void* caller, const Arguments& arg
         if (early_.size() < kMaxEarlyCalls) early_.push_back({function, caller, arguments});
         break;
       }
-      insist(replayer_->call(function, caller, arguments));
-      supervisor_.entered(replayer_->next_event(), replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
+      replay_call(function, caller, arguments);
       break;
     case Mode::Doctor: ++calls_seen_; break;
     default: break;

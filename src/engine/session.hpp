@@ -35,7 +35,10 @@ struct Identity {
 
 class Session {
  public:
-  static Session& get();
+  static Session& get() {
+    Session* known = instance_.load(std::memory_order_relaxed);
+    return known ? *known : make();
+  }
 
   // First call of an armed process.
   void wake(const FunctionTable& functions);
@@ -93,6 +96,7 @@ class Session {
     Session* session_;
   };
   void threads_may_call();
+  bool threaded() const { return threaded_.load(std::memory_order_relaxed); }
 
  private:
   struct EarlyCall {
@@ -102,14 +106,17 @@ class Session {
   };
 
   Session();
+  static Session& make();
   [[noreturn]] void fail(Replayer::Fit fit);
   [[noreturn]] void give_up(const std::string& why);
+  void replay_call(FunctionId function, const void* caller, const Arguments& arguments);
   void append_note(const char* key, const std::string& text);
   void attach_recorder(const Identity& identity);
   void attach_replayer(const Identity& identity);
   void install_crash_handlers();
   void notice_thread();
 
+  static inline std::atomic<Session*> instance_{nullptr};
   Configuration configuration_;
   FunctionTable functions_;
   Recorder recorder_;

@@ -32,6 +32,7 @@ constexpr const char* kName = "manifest.json";
 constexpr const char* kTemporaryName = "manifest.json.tmp";
 constexpr std::size_t kMaxFile = 64u << 20;
 constexpr std::size_t kMaxCommand = 65536;      // entries
+constexpr std::size_t kMaxAppended = 16u << 20;  // exits, notes
 constexpr std::size_t kMaxArgument = 1u << 20;  // bytes of one entry
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxValues = 4 * kMaxCommand;
@@ -106,6 +107,8 @@ json to_json(const Manifest& manifest) {
       {"complete", manifest.complete},
       {"exit-status", manifest.exit_status},
       {"ended", text_to_json(manifest.ended)},
+      {"exits", text_to_json(manifest.exits)},
+      {"notes", text_to_json(manifest.notes)},
   };
 }
 
@@ -194,6 +197,8 @@ Manifest from_json(json facts) {
   manifest.complete = complete.get<bool>();
   manifest.exit_status = integer<int>(facts, "exit-status");
   manifest.ended = text_member(facts, "ended");
+  manifest.exits = text_from(member(facts, "exits"), "exits", kMaxAppended);
+  manifest.notes = text_from(member(facts, "notes"), "notes", kMaxAppended);
   return manifest;
 }
 

@@ -25,6 +25,10 @@ struct Manifest {
   bool complete = false;        // the record command itself lived to the end of the run
   int exit_status = 0;          // as record ended (128+signal)
   std::string ended;            // in words, for people: "exit status 3", "SIGKILL of rank 2"
+  // While the run lasts, these are files beside the manifest that many processes append to. When it is over they are
+  // kept here, where the checksum covers them.
+  std::string exits;            // how launchers saw their children end (analyze/run_end.hpp)
+  std::string notes;            // what ranks had to say about the recording (cli/trace_notes.hpp)
 };
 
 Result<void> write_manifest(int dir_fd, const Manifest& manifest);

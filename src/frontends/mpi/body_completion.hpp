@@ -48,6 +48,7 @@ class Watch {
     if (!active_) return;
     PendingReceives& pending = pending_receives();
     Session::Lock lock(Session::get());
+    if (reported == 0) return;
     Room<PendingReceives::Taken> taken(reported);
     std::size_t settled = 0;
     for (std::size_t i = 0; i < reported; ++i) {
@@ -80,7 +81,7 @@ class Poll {
       site_ = &session.recorder().poll_begin(entry.function(), entry.caller(), call.values, absorbed_);
     } else if (entry.replaying() && session.replaying_now()) {
       session.insist(session.replayer().poll(entry.function(), entry.caller(), call.values, success_));
-      session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
+      if (success_) session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
       forced_ = true;
     } else {
       entry.begin(call);

@@ -99,7 +99,7 @@ template <class Real>
 int Type_free(Entry& entry, Real real, MPI_Datatype* type) {
   entry.begin(Call{});
   const int rc = real(type);
-  forget_type_sizes();
+  forget_handles();
   entry.end();
   return rc;
 }

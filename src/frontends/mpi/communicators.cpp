@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "engine/session.hpp"
+#include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi {
 namespace {
@@ -57,8 +58,9 @@ std::uint64_t digest(const void* data, std::size_t size, std::uint64_t seed) { r
 
 }  // namespace
 
-Communicators& communicators() {
+Communicators& make_communicators() {
   static Communicators* const all = new Communicators();
+  g_communicators = all;
   return *all;
 }
 
@@ -80,9 +82,9 @@ void Communicators::begin() {
   add(std::move(self), engine::kNoComm, "MPI_COMM_SELF", 0, 0);
 }
 
-std::int64_t Communicators::look_up(std::uint64_t key) {
+std::int64_t Communicators::number(MPI_Comm comm) {
   engine::Session::Lock lock(engine::Session::get());
-  const auto found = alive_.find(key);
+  const auto found = alive_.find(handle_key(comm));
   return found == alive_.end() ? engine::kNoComm : found->second;
 }
 
@@ -123,7 +125,7 @@ void Communicators::add(Communicator comm, std::int64_t parent, const char* how,
         {parent, comm.uid, how, counter, static_cast<std::uint32_t>(my_rank), comm.members});
   alive_[comm.key] = static_cast<std::int64_t>(all_.size());
   all_.push_back(std::move(comm));
-  generation_.fetch_add(1, std::memory_order_relaxed);
+  g_handle_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Communicators::freed(MPI_Comm comm) {
@@ -132,7 +134,7 @@ void Communicators::freed(MPI_Comm comm) {
   engine::Session::Lock lock(engine::Session::get());
   alive_.erase(handle_key(comm));
   all_[static_cast<std::size_t>(index)].members = {};
-  generation_.fetch_add(1, std::memory_order_relaxed);
+  g_handle_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 int Communicators::world_rank(std::int64_t index, int rank) const {

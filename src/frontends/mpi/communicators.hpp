@@ -7,7 +7,6 @@
 // parent made others in between (MPI_Comm_create_group).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -21,18 +20,8 @@ class Communicators {
   // Numbers MPI_COMM_WORLD and MPI_COMM_SELF. After MPI_Init.
   void begin();
 
-  // engine::kNoComm for a communicator that was never seen made. Most calls use the communicator of the call before.
-  std::int64_t number(MPI_Comm comm) {
-    static thread_local struct {
-      std::uint64_t key = UINT64_MAX;
-      std::int64_t number = 0;
-      std::uint32_t generation = 0;
-    } last;
-    const std::uint64_t key = handle_key(comm);
-    const std::uint32_t generation = generation_.load(std::memory_order_relaxed);
-    if (last.key != key || last.generation != generation) [[unlikely]] last = {key, look_up(key), generation};
-    return last.number;
-  }
+  // engine::kNoComm for a communicator that was never seen made. entry.hpp keeps the last answer per thread.
+  std::int64_t number(MPI_Comm comm);
 
   // A communicator was made by `how` from `parent`. `same_members`: its group may not be asked yet (MPI_Comm_idup),
   // but is known to be the parent's.
@@ -51,14 +40,15 @@ class Communicators {
     std::unordered_map<std::uint64_t, std::uint64_t> made_before;  // digest of (call, members) -> how many
   };
 
-  std::int64_t look_up(std::uint64_t key);
   void add(Communicator comm, std::int64_t parent, const char* how, std::uint64_t counter, int my_rank);
 
   std::vector<Communicator> all_;
   std::unordered_map<std::uint64_t, std::int64_t> alive_;  // handle -> number
-  std::atomic<std::uint32_t> generation_{1};               // changes when handles come and go
 };
 
-Communicators& communicators();
+// Never destroyed: the program may call MPI from its own exit handlers.
+inline Communicators* g_communicators = nullptr;
+Communicators& make_communicators();
+inline Communicators& communicators() { return g_communicators ? *g_communicators : make_communicators(); }
 
 }  // namespace reprise::mpi

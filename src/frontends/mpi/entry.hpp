@@ -27,9 +27,29 @@ inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")
 // Between MPI_Init and MPI_Finalize: handles mean something.
 inline bool g_mpi_is_up = false;
 
-std::int64_t communicator_number(MPI_Comm comm);
-std::int64_t type_size(MPI_Datatype type);
-void forget_type_sizes();
+// What a handle stands for, as asked last by this thread: most calls use the same handles as the call before. Handles
+// are used again after they were freed, so all answers are forgotten when one comes or goes.
+struct KnownHandle {
+  std::uint64_t key = UINT64_MAX;
+  std::int64_t value = 0;
+  std::uint32_t generation = 0;
+};
+inline thread_local KnownHandle t_comm __attribute__((tls_model("initial-exec")));
+inline thread_local KnownHandle t_type __attribute__((tls_model("initial-exec")));
+inline std::atomic<std::uint32_t> g_handle_generation{1};
+std::int64_t ask_communicator_number(MPI_Comm comm);
+std::int64_t ask_type_size(MPI_Datatype type);
+
+template <class Handle>
+inline std::int64_t known_or_ask(KnownHandle& known, Handle handle, std::int64_t (*ask)(Handle)) {
+  const std::uint64_t key = handle_key(handle);
+  const std::uint32_t generation = g_handle_generation.load(std::memory_order_relaxed);
+  if (known.key != key || known.generation != generation) [[unlikely]] known = {key, ask(handle), generation};
+  return known.value;
+}
+inline std::int64_t communicator_number(MPI_Comm comm) { return known_or_ask(t_comm, comm, ask_communicator_number); }
+inline std::int64_t type_size(MPI_Datatype type) { return known_or_ask(t_type, type, ask_type_size); }
+inline void forget_handles() { g_handle_generation.fetch_add(1, std::memory_order_relaxed); }
 
 inline bool is_any_source(int source) { return source == MPI_ANY_SOURCE; }
 

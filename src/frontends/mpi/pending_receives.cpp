@@ -6,8 +6,9 @@ namespace reprise::mpi {
 
 using engine::kAnyTag;
 
-PendingReceives& pending_receives() {
+PendingReceives& make_pending_receives() {
   static PendingReceives* const all = new PendingReceives();
+  g_pending_receives = all;
   return *all;
 }
 

@@ -90,6 +90,9 @@ class PendingReceives {
   PagedArray<Receive, 256, 4096> pool_;
 };
 
-PendingReceives& pending_receives();
+// Never destroyed: the program may call MPI from its own exit handlers.
+inline PendingReceives* g_pending_receives = nullptr;
+PendingReceives& make_pending_receives();
+inline PendingReceives& pending_receives() { return g_pending_receives ? *g_pending_receives : make_pending_receives(); }
 
 }  // namespace reprise::mpi

@@ -1,6 +1,9 @@
 // The program may ignore a status that we need. And a call may fail without filling it.
 #pragma once
 
+#include <new>
+#include <type_traits>
+
 #include "frontends/mpi/library.hpp"
 
 namespace reprise::mpi {
@@ -30,13 +33,16 @@ class ObservedStatus {
   int before_;
 };
 
-// Room for n things: on the stack if they are few.
+// Room for n plain things, uninitialised: on the stack if they are few.
 template <class T, std::size_t kOnStack = 64>
 class Room {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
  public:
-  explicit Room(std::size_t count) : data_(count <= kOnStack ? few_ : new T[count]) {}
+  explicit Room(std::size_t count)
+      : data_(count <= kOnStack ? reinterpret_cast<T*>(few_) : static_cast<T*>(::operator new(count * sizeof(T)))) {}
   ~Room() {
-    if (data_ != few_) delete[] data_;
+    if (data_ != reinterpret_cast<T*>(few_)) ::operator delete(data_);
   }
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
@@ -44,7 +50,7 @@ class Room {
   T& operator[](std::size_t index) { return data_[index]; }
 
  private:
-  T few_[kOnStack];
+  alignas(T) unsigned char few_[kOnStack * sizeof(T)];
   T* data_;
 };
 
