@@ -44,12 +44,10 @@ Result<void> Timeline::add_outcome(Call& call) {
       call.poll = PollOutcome{word >> 1, (word & 1) != 0};
       break;
     }
-    case Kind::Indices: {
-      std::vector<std::uint32_t> indices;
-      call.undefined_index = !CallStream::indices(record, indices);
-      call.indices = std::move(indices);
+    case Kind::Indices:
+      call.reports_indices = true;
+      CallStream::indices(record, call.indices);
       break;
-    }
     case Kind::Time: call.time = stream_->time(record); break;
     default: break;
   }

@@ -26,8 +26,8 @@ struct Call {
   engine::Arguments arguments{};
   std::vector<engine::WildcardOutcome> wildcards;
   std::optional<PollOutcome> poll;
-  std::optional<std::vector<std::uint32_t>> indices;
-  bool undefined_index = false;  // the call said MPI_UNDEFINED: no request was active
+  bool reports_indices = false;
+  std::vector<std::uint32_t> indices;  // empty and reports_indices: MPI_UNDEFINED, no request was active
   std::optional<double> time;
   bool unfinished = false;  // the rank ended inside this call
 };

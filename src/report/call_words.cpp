@@ -71,9 +71,8 @@ std::string poll_words(const analyze::PollOutcome& poll) {
 }
 
 std::string index_words(const analyze::Call& call) {
-  if (call.undefined_index) return "no active request";
-  const auto& list = *call.indices;
-  if (list.empty()) return "none";
+  const auto& list = call.indices;
+  if (list.empty()) return "no active request";
   std::string words = list.size() == 1 ? "index" : "indices";
   for (std::size_t i = 0; i < std::min(list.size(), kShownIndices); ++i) words += ' ' + std::to_string(list[i]);
   if (list.size() > kShownIndices) words += fmt::format(" and {} more", list.size() - kShownIndices);
@@ -119,7 +118,7 @@ std::string outcome_words(const analyze::Call& call) {
     add(wildcard_words(call.wildcards[i]));
   if (call.wildcards.size() > kShownIndices) add(fmt::format("and {} more", call.wildcards.size() - kShownIndices));
   if (call.poll) add(poll_words(*call.poll));
-  if (call.indices) add(index_words(call));
+  if (call.reports_indices) add(index_words(call));
   if (call.time) add(fmt::format("{:.9f} s", *call.time));
   if (call.unfinished) add("did not return");
   return words;

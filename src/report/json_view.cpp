@@ -107,7 +107,7 @@ class JsonView : public TraceView {
     if (shown.bytes) json["bytes"] = call.arguments[engine::kBytes];
     for (const auto& outcome : call.wildcards) json["wildcards"].push_back(wildcard_json(outcome));
     if (call.poll) json["poll"] = {{"failures", call.poll->failures}, {"succeeded", call.poll->succeeded}};
-    if (call.indices) json["indices"] = call.undefined_index ? Json() : Json(*call.indices);
+    if (call.reports_indices) json["indices"] = call.indices.empty() ? Json() : Json(call.indices);
     if (call.time && std::isfinite(*call.time)) json["time"] = *call.time;
     if (call.unfinished) json["unfinished"] = true;
     json["at"] = place_json(at);

@@ -34,11 +34,11 @@ TEST(CallWords, Outcomes) {
   call.poll = analyze::PollOutcome{1, false};
   EXPECT_EQ(outcome_words(call), "false");
   call.poll = analyze::PollOutcome{0, true};
+  call.reports_indices = true;
   call.indices = {2};
   EXPECT_EQ(outcome_words(call), "true; index 2");
   call = Call{};
-  call.indices.emplace();
-  call.undefined_index = true;
+  call.reports_indices = true;
   call.unfinished = true;
   EXPECT_EQ(outcome_words(call), "no active request; did not return");
 }

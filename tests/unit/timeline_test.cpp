@@ -122,8 +122,8 @@ TEST_F(TimelineTest, OutcomesBelongToTheirCalls) {
   EXPECT_EQ(calls[1].poll->failures, 11u);
   EXPECT_TRUE(calls[1].poll->succeeded);
   EXPECT_EQ(calls[2].indices, (std::vector<std::uint32_t>{4, 0}));
-  EXPECT_FALSE(calls[2].undefined_index);
-  EXPECT_TRUE(calls[3].undefined_index);
+  EXPECT_TRUE(calls[3].reports_indices);
+  EXPECT_TRUE(calls[3].indices.empty());
   EXPECT_EQ(calls[4].time, 12.25);
   EXPECT_FALSE(calls[4].unfinished);
   EXPECT_EQ(calls[5].wildcards[0].code, trace::kPending);
