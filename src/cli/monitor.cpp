@@ -20,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 using engine::RankState;
 
 constexpr std::size_t kLongestLine = 64 * 1024;
@@ -76,6 +77,20 @@ Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::mil
 
 bool Monitor::all_connected() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.connected; });
+}
+
+bool Monitor::any_connected() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.connected; });
+}
+
+bool Monitor::all_gone() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.gone || !rank.connected; });
+}
+
+std::optional<std::uint32_t> Monitor::unfinished_rank() const {
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i)
+    if (!ranks_[i].connected || ranks_[i].event < ranks_[i].total) return i;
+  return std::nullopt;
 }
 
 void Monitor::broadcast(std::string_view line) {
@@ -195,14 +210,13 @@ std::optional<Verdict> Monitor::judge() {
   };
   const bool ended = std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.connected && at_its_end(rank); });
   if (ended && std::any_of(ranks_.begin(), ranks_.end(), waiting)) return Verdict{};
-  auto verdict = judge_stall(Clock::now());
-  // Where a recording had to stop, the others wait in vain for what that rank did afterwards.
-  const auto stopped = [&](const MonitoredRank& rank) { return rank.stopped && waiting(rank); };
-  if (verdict && std::any_of(ranks_.begin(), ranks_.end(), stopped)) return Verdict{};
-  return verdict;
+  // Where a recording had to stop, the others wait in vain for what that rank did afterwards: that is the end, too.
+  const bool stopped = std::any_of(ranks_.begin(), ranks_.end(), [&](const MonitoredRank& rank) { return rank.stopped && waiting(rank); });
+  auto verdict = judge_stall(Clock::now(), stopped ? std::min<milliseconds>(patience_, kLastMessagePatience) : patience_);
+  return verdict && stopped ? Verdict{} : verdict;
 }
 
-std::optional<Verdict> Monitor::judge_stall(Clock::time_point now) {
+std::optional<Verdict> Monitor::judge_stall(Clock::time_point now, milliseconds patience) {
   bool somebody_in_call = false;
   bool somebody_holds = false;
   bool somebody_runs = false;
@@ -214,7 +228,7 @@ std::optional<Verdict> Monitor::judge_stall(Clock::time_point now) {
     last_change = std::max(last_change, rank.changed);
     somebody_holds |= !rank.gone && (rank.state == RankState::Holding || rank.state == RankState::LastCall);
     // A rank beyond its last recorded call may run for ever: it was killed at some time after it.
-    if (!rank.gone && rank.state == RankState::Running && rank.event < rank.total) somebody_runs = true;
+    if (!rank.gone && rank.state == RankState::Running) (rank.event < rank.total ? somebody_runs : somebody_holds) = true;
     if (rank.gone || rank.state != RankState::InCall) continue;
     somebody_in_call = true;
     if (!suspect || (rank.peer >= 0 && ranks_[*suspect].peer < 0)) suspect = i;
@@ -230,7 +244,7 @@ std::optional<Verdict> Monitor::judge_stall(Clock::time_point now) {
     const auto missing = std::find_if(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return !rank.connected; });
     return Verdict{Verdict::Kind::Stalled, static_cast<std::uint32_t>(missing - ranks_.begin()), {}, "it has not come to MPI_Init"};
   }
-  if (somebody_runs || still < patience_) return std::nullopt;
+  if (somebody_runs || still < patience) return std::nullopt;
   if (somebody_in_call) return Verdict{Verdict::Kind::Stalled, *suspect, {}, "every rank waits for another"};
   if (somebody_holds) return Verdict{};  // the others run on beyond what was recorded
   return std::nullopt;

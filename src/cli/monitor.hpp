@@ -63,6 +63,10 @@ class Monitor {
   const std::vector<MonitoredRank>& ranks() const { return ranks_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   bool all_connected() const;
+  bool any_connected() const;
+  bool all_gone() const;  // of those that were connected
+  // A rank that has not come to the end of its log.
+  std::optional<std::uint32_t> unfinished_rank() const;
 
  private:
   struct Newcomer {
@@ -77,7 +81,7 @@ class Monitor {
   void greet(Newcomer& newcomer, std::string_view line, std::string_view rest);
   void broadcast(std::string_view line);
   std::optional<Verdict> judge();
-  std::optional<Verdict> judge_stall(std::chrono::steady_clock::time_point now);
+  std::optional<Verdict> judge_stall(std::chrono::steady_clock::time_point now, std::chrono::milliseconds patience);
 
   std::string token_;
   std::string address_;

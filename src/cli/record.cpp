@@ -220,6 +220,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   seal_ranks(dir_fd, manifest.trace_id);
   const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
   manifest.ranks = std::max<std::uint32_t>(end.world, ranks.back() + 1);
+  manifest.logs = static_cast<std::uint32_t>(ranks.size());
   manifest.mpi_library = mpi_library_of(dir_fd, manifest.trace_id, ranks.front());
   manifest.complete = true;
   manifest.exit_status = exit_code(status);

@@ -60,13 +60,15 @@ Result<void> same_program(const std::string& path, std::string_view build_id, st
 Recorded read_recorded(const OpenTrace& trace) {
   Recorded recorded;
   const std::uint32_t ranks = std::max<std::uint32_t>(trace.manifest.ranks, trace.ranks.empty() ? 0 : trace.ranks.back() + 1);
-  if (trace.ranks.size() != ranks || ranks == 0)
-    fail("{} cannot be replayed: it holds the logs of {} of {}", printable(trace.path), trace.ranks.size(), counted(ranks, "rank"));
+  const std::uint32_t expected = trace.manifest.complete ? trace.manifest.logs : ranks;
+  if (trace.ranks.size() != expected || ranks == 0)
+    fail("{} cannot be replayed: it holds {} of {}", printable(trace.path), trace.ranks.size(), counted(expected, "log"));
+  recorded.logs.resize(ranks);  // a rank without a log was ended before it made a call
   std::set<std::string> checked;
   for (const std::uint32_t rank : trace.ranks) {
     const auto reader = trace::RankReader::open(trace.fd.get(), rank, trace.manifest.trace_id);
     if (!reader) fail("{}/{}", printable(trace.path), reader.error().what);
-    recorded.logs.push_back({reader->total_events(), reader->end().kind == trace::EndKind::Stopped});
+    recorded.logs[rank] = {reader->total_events(), reader->end().kind == trace::EndKind::Stopped};
     recorded.one_host &= reader->info("host") == host_name();
     const std::string exe(reader->info("exe"));
     if (!checked.insert(exe).second) continue;
@@ -97,6 +99,12 @@ void confirm(const OpenTrace& trace, const std::vector<std::string>& command, bo
   std::getline(std::cin, answer);
   if (::isatty(STDIN_FILENO) == 0) fmt::print(stderr, "\n");
   if (answer != "y" && answer != "Y" && answer != "yes") fail("not replayed; add --yes if you trust it");
+}
+
+// How long everybody may stand still. No call of the recorded run took longer than the whole run; a replay may be
+// slower, but not by much.
+double default_patience(const trace::Manifest& manifest) {
+  return manifest.complete ? std::min(600.0, 5 + 2 * manifest.seconds) : 60.0;
 }
 
 milliseconds seconds(double value) { return milliseconds(static_cast<std::int64_t>(value * 1000)); }
@@ -159,8 +167,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
 
   const std::string directory = other_command.empty() ? trace.manifest.working_directory : working_directory();
   const ChosenMpi mpi = choose_mpi(command, trace.manifest.mpi);
-  // No call of the recorded run took longer than the whole run; a replay may be slower, but not by much.
-  const double patience = options.stall_seconds > 0 ? options.stall_seconds : std::min(60.0, 5 + 2 * trace.manifest.seconds);
+  const double patience = options.stall_seconds > 0 ? options.stall_seconds : default_patience(trace.manifest);
   Monitor monitor(recorded.logs, !recorded.one_host || !other_command.empty(), seconds(patience), seconds(30 + patience));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
@@ -174,7 +181,9 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     verdict = monitor.step(50ms);
     if (verdict) break;
   }
-  if (!verdict) verdict = monitor.step(0ms);  // what the ranks said last
+  // What the ranks said last may still be on the way.
+  const auto drained = std::chrono::steady_clock::now() + 2s;
+  while (!verdict && !monitor.all_gone() && std::chrono::steady_clock::now() < drained) verdict = monitor.step(20ms);
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
   if (verdict) {
     if (verdict->kind == Verdict::Kind::Ended) {
@@ -188,9 +197,11 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     return conclude(*verdict, monitor, trace, recorded);
   }
   if (!job.await_descendants(5s)) job.terminate();
-  if (!monitor.all_connected() && *status == 0) {
-    say("nothing was replayed on some ranks: they never called MPI_Init");
-    return kDiverged;
+  if (const auto rank = monitor.unfinished_rank()) {
+    const MonitoredRank& at = monitor.ranks()[*rank];
+    say("the replay diverged: the job ended ({}) when rank {} {}", status_words(*status), *rank,
+        at.connected ? fmt::format("had made {} of {} recorded calls", at.event, at.total) : "had not called MPI_Init");
+    return *status == 0 || monitor.any_connected() ? kDiverged : exit_code(*status);
   }
   if (!options.quiet) {
     std::uint64_t calls = 0;

@@ -89,10 +89,10 @@ Record CallStream::take_outcome() {
 Result<WildcardOutcome> CallStream::wildcard(const Record& record) {
   WildcardOutcome outcome{get_fixed<std::uint32_t>(record.payload.data()), get_fixed<std::int32_t>(record.payload.data() + 4)};
   const std::uint64_t ordinal = wildcards_++;
-  if (outcome.code == trace::kPending) {
+  if (outcome.code == trace::kPending || outcome.code == trace::kAmbiguous) {
     const auto late = reader_.late(ordinal);
     if (!late) return late.error();
-    outcome = {late->code, late->tag};
+    if (late->code != trace::kPending) outcome = {late->code, late->tag};
   }
   const bool blocking = last_site_ < sites_.size() && functions_[sites_[last_site_].function].blocking;
   if (blocking && outcome.code >= trace::kSourceBase) model_.set_last_source(outcome.code - trace::kSourceBase);

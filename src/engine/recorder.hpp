@@ -62,6 +62,10 @@ class Recorder {
     return {at, writer_.chunk_number(), wildcards_++};
   }
   void resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag);
+  // It did match, as one can conclude, but the sender is not known yet.
+  void suspect(const WildcardSlot& slot) {
+    if (slot.chunk == writer_.chunk_number()) resolve(slot, trace::kAmbiguous, 0);
+  }
   // The same, by a blocking call: the next arguments may be predicted from the source.
   void resolve_blocking(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {
     resolve(slot, code, tag);

@@ -45,20 +45,29 @@ Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, 
   arguments_ = arguments;
   switch (stream_.peek()) {
     case CallStream::Step::Call: break;
-    case CallStream::Step::End: return Fit::AtEnd;
+    case CallStream::Step::End: return was_cut_off() ? Fit::AtEnd : differs("the recorded run made no further call", nullptr);
     case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
     case CallStream::Step::Outcome: return differs("the recorded run got an outcome here, but this run makes another call", nullptr);
   }
   const LoggedCall logged = stream_.take_call();
   if (logged.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
   last_ = logged;
-  const LocalSite& site = local(logged.site);
-  // Code that belongs to no module (module 0) cannot be told apart by address; the function must do.
+  LocalSite& site = local(logged.site);
+  if (!site.address && stream_.sites()[logged.site].module == 0) {
+    // Code that belongs to no module (compiled at run time) has another address each time: take it as it comes.
+    site.address = caller;
+    index_.insert(function, caller, logged.site);
+  }
   const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller;
   if (site.function != function) return differs("another MPI function is called", &logged);
   if (!same_place) return differs("the call comes from another place in the program", &logged);
   if (logged.arguments != arguments) return differs("the call has other arguments", &logged);
   return Fit::Follows;
+}
+
+bool Replayer::was_cut_off() const {
+  const trace::End& end = stream_.reader().end();
+  return end.kind == trace::EndKind::Running || end.kind == trace::EndKind::Stopped || end.in_call;
 }
 
 Replayer::Fit Replayer::outcome(Kind kind, Record& out) {

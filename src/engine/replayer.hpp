@@ -23,6 +23,9 @@ class Replayer {
     if (number < sites_.size() && sites_[number].address == caller && sites_[number].function == function &&
         stream_.take_repeated(number, arguments)) [[likely]] {
       last_ = {stream_.next_number() - 1, number, arguments};
+      function_ = function;
+      caller_ = caller;
+      arguments_ = arguments;
       return Fit::Follows;
     }
     return call_with_care(function, caller, arguments);
@@ -41,6 +44,7 @@ class Replayer {
 
   // Number of the next call; calls made so far.
   std::uint64_t next_event() const { return stream_.next_number(); }
+  bool at_last_event() const { return next_event() == stream_.reader().total_events(); }
   // True while in the last recorded call, if the recorded run never returned from it.
   bool in_unfinished_call() const { return next_event() == unfinished_event_; }
   const DivergenceReport& report() const { return report_; }
@@ -54,6 +58,7 @@ class Replayer {
   };
   static constexpr FunctionId kUnknownFunction = UINT16_MAX;
 
+  bool was_cut_off() const;
   Fit call_with_care(FunctionId function, const void* caller, const Arguments& arguments);
   LocalSite& local(std::uint32_t site);
   FunctionId function_id(std::uint32_t number);

@@ -17,6 +17,22 @@ namespace reprise::engine {
 namespace {
 
 constexpr std::size_t kMaxEarlyCalls = 4096;
+constexpr int kForEver = -1;
+constexpr int kLastCallPatience = 2000;  // milliseconds
+
+constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+struct sigaction g_before[NSIG];
+
+// A handler that the program has set means that it knows what to do with the signal. Those of the message-passing
+// libraries only print where it happened; they are put behind ours.
+bool is_the_programs(const struct sigaction& action) {
+  if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return false;
+  LoadedModule module;
+  if (!find_module_of(reinterpret_cast<const void*>(action.sa_handler), module)) return true;
+  for (const char* library : {"/libucs.", "/libopen-pal.", "/libopen-rte.", "/libmpi.", "/libmpich."})
+    if (std::strstr(module.path, library)) return false;
+  return true;
+}
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -77,11 +93,12 @@ void Session::decline(const std::string& why) {
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
 }
 
-void Session::attach(const Identity& identity, void (*progress)()) {
+void Session::attach(const Identity& identity, void (*progress)(), void (*settle)()) {
   if (attached_) return;
   attached_ = true;
   rank_ = identity.rank;
   progress_ = progress;
+  settle_ = settle;
   if (mode() == Mode::Record) attach_recorder(identity);
   if (mode() == Mode::Replay) attach_replayer(identity);
 }
@@ -125,6 +142,8 @@ void Session::attach_replayer(const Identity& identity) {
     give_up(connected.error().what);
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) supervisor_.trouble(configuration_.directory + ": " + std::strerror(errno));
+  const std::string log = "rank-" + std::to_string(identity.rank) + ".log";
+  if (faccessat(dir, log.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) at_end();  // it had not come so far when the run ended
   auto reader = trace::RankReader::open(dir, identity.rank, configuration_.trace_id);
   if (!reader) supervisor_.trouble(reader.error().what);
   for (const auto& [key, value] : describe_process()) {
@@ -135,13 +154,16 @@ void Session::attach_replayer(const Identity& identity) {
   }
   replayer_.emplace(CallStream(std::move(*reader)), functions_);
   install_crash_handlers();
+  // The constructor's handler runs after the destructors of all libraries, MPI's included. If the rank is to wait for
+  // others there, it must do so while MPI still works.
+  on_exit([](int, void*) { Session::get().process_will_exit(); }, nullptr);
   for (const EarlyCall& call : early_) insist(replayer_->call(call.function, call.caller, call.arguments));
   early_.clear();
 }
 
 void log_call(FunctionId function, const void* caller, const Arguments& arguments) {
   Session& session = Session::get();
-  if (mode() == Mode::Record && !session.threaded()) [[likely]] session.recorder().call(function, caller, arguments);
+  if (mode() == Mode::Record && session.calls_freely()) [[likely]] session.recorder().call(function, caller, arguments);
   else session.call(function, caller, arguments);
 }
 
@@ -150,10 +172,21 @@ void log_return() { Session::get().returned(); }
 void Session::replay_call(FunctionId function, const void* caller, const Arguments& arguments) {
   insist(replayer_->call(function, caller, arguments));
   supervisor_.entered(replayer_->next_event(), replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
+  if (replayer_->at_last_event()) [[unlikely]] at_last_call();
+}
+
+// The process may end any moment now, so the command must know where it was. If the recorded run never returned from
+// this call, it may bring the whole job down here (a fatal error of MPI): the others get time to come to their ends.
+// Not for ever, since they may be waiting for just this call.
+void Session::at_last_call() {
+  supervisor_.report_place();
+  if (!replayer_->in_unfinished_call()) return;
+  if (supervisor_.hold(progress_, kLastCallPatience) && replayer_->stream().reader().end().kind != trace::EndKind::Exited) at_end();
 }
 
 void Session::call(FunctionId function, const void* caller, const Arguments& arguments) {
   Lock lock(*this);
+  if (!attached_ && ++early_calls_ > kMaxEarlyCalls) return;  // the same in record and replay
   switch (mode()) {
     case Mode::Record:
       if (threaded_.load(std::memory_order_relaxed)) notice_thread();
@@ -161,7 +194,7 @@ void Session::call(FunctionId function, const void* caller, const Arguments& arg
       break;
     case Mode::Replay:
       if (!replayer_) {
-        if (early_.size() < kMaxEarlyCalls) early_.push_back({function, caller, arguments});
+        early_.push_back({function, caller, arguments});
         break;
       }
       replay_call(function, caller, arguments);
@@ -173,6 +206,7 @@ void Session::call(FunctionId function, const void* caller, const Arguments& arg
 
 void Session::returned() {
   if (mode() == Mode::Record) {
+    Lock lock(*this);
     recorder_.returned();
   } else if (mode() == Mode::Replay && replayer_) {
     supervisor_.left(replayer_->next_event());
@@ -192,18 +226,20 @@ void Session::give_up(const std::string& why) {
 }
 
 void Session::wait_for_others() {
-  if (mode() == Mode::Replay && replayer_) supervisor_.hold(progress_);
+  if (mode() == Mode::Replay && supervisor_.connected()) supervisor_.hold(progress_, kForEver);
 }
 
 // Inside the MPI library nothing of it may be called again.
 void Session::wait_for_others_after_crash() {
-  if (mode() == Mode::Replay && replayer_) supervisor_.hold(supervisor_.in_call() ? nullptr : progress_);
+  if (mode() == Mode::Replay && replayer_) supervisor_.hold(supervisor_.in_call() ? nullptr : progress_, kForEver);
 }
 
 void Session::at_end() {
   wait_for_others();
-  const trace::End end = replayer_->stream().reader().end();
-  if (end.kind == trace::EndKind::Exited) _exit(end.value);
+  if (replayer_) {
+    const trace::End end = replayer_->stream().reader().end();
+    if (end.kind == trace::EndKind::Exited) _exit(end.value);
+  }
   kill(getpid(), SIGKILL);
   for (;;) pause();
 }
@@ -225,19 +261,27 @@ void Session::aborting(int code) {
   }
 }
 
+void Session::process_will_exit() {
+  if (mode() == Mode::Replay && replayer_ && !finalized_ && replayer_->at_last_event()) {
+    supervisor_.hold(supervisor_.in_call() ? nullptr : progress_, kForEver);
+    held_ = true;
+  }
+}
+
 void Session::process_exits(int status) {
   const Mode now = mode();
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   if (!attached_) return;
   if (now == Mode::Record) {
-    recorder_.writer().finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, false});
+    if (settle_) settle_();
+    recorder_.writer().finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, recorder_.writer().in_call()});
   } else if (now == Mode::Replay && replayer_) {
     insist(replayer_->end_of_program());
     const trace::End end = replayer_->stream().reader().end();
     const bool known = end.kind == trace::EndKind::Finalized || end.kind == trace::EndKind::Exited;
     if (known && end.value != status)
       insist(replayer_->mismatch(("the program ends with exit status " + std::to_string(status) + ", recorded was " + std::to_string(end.value)).c_str()));
-    if (!finalized_) supervisor_.hold(progress_);
+    if (!finalized_ && !held_) supervisor_.hold(nullptr, kForEver);
     supervisor_.entered(replayer_->next_event(), RankState::Finalized);
     supervisor_.report_place();
   }
@@ -261,9 +305,6 @@ void Session::notice_thread() {
 }
 
 namespace {
-
-constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-struct sigaction g_before[NSIG];
 
 // A rank that crashes as recorded must not take the others down before they have come as far as they came then.
 void hold_before_crash(int signal, siginfo_t* info, void*) {
@@ -290,7 +331,8 @@ void Session::install_crash_handlers() {
   action.sa_sigaction = hold_before_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigfillset(&action.sa_mask);
-  for (const int signal : kCrashSignals) sigaction(signal, &action, &g_before[signal]);
+  for (const int signal : kCrashSignals)
+    if (sigaction(signal, nullptr, &g_before[signal]) == 0 && !is_the_programs(g_before[signal])) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace reprise::engine

@@ -44,8 +44,10 @@ class Session {
   void wake(const FunctionTable& functions);
   // This process cannot be served; the record command will say why.
   void decline(const std::string& why);
-  // The rank is known: open the log. `progress` moves messages while the rank waits for others (hold()).
-  void attach(const Identity& identity, void (*progress)());
+  // The rank is known: open the log. `progress` moves messages while the rank waits for others (hold()); `settle` logs
+  // what is known of a call that will never return, because the process exits inside it.
+  void attach(const Identity& identity, void (*progress)(), void (*settle)());
+  bool attached() const { return attached_; }
 
   // A call. In replay it does not return if the log ends here or differs.
   void call(FunctionId function, const void* caller, const Arguments& arguments);
@@ -67,6 +69,7 @@ class Session {
 
   void finalized();              // the front end's API has been shut down in good order
   void aborting(int code);       // the program asked for the end of the whole job
+  void process_will_exit();      // exit() was called, libraries still work
   void process_exits(int status);
   void forked_child();
 
@@ -97,6 +100,9 @@ class Session {
   };
   void threads_may_call();
   bool threaded() const { return threaded_.load(std::memory_order_relaxed); }
+  // Neither early nor with threads: a call may be logged without further thought.
+  bool calls_freely() const { return attached_ && !threaded(); }
+  void notice_thread();
 
  private:
   struct EarlyCall {
@@ -109,12 +115,12 @@ class Session {
   static Session& make();
   [[noreturn]] void fail(Replayer::Fit fit);
   [[noreturn]] void give_up(const std::string& why);
+  void at_last_call();
   void replay_call(FunctionId function, const void* caller, const Arguments& arguments);
   void append_note(const char* key, const std::string& text);
   void attach_recorder(const Identity& identity);
   void attach_replayer(const Identity& identity);
   void install_crash_handlers();
-  void notice_thread();
 
   static inline std::atomic<Session*> instance_{nullptr};
   Configuration configuration_;
@@ -124,12 +130,15 @@ class Session {
   Supervisor supervisor_;
   std::vector<EarlyCall> early_;
   void (*progress_)() = nullptr;
+  void (*settle_)() = nullptr;
   std::atomic_flag lock_;
   std::atomic<bool> threaded_{false};
   std::uint64_t calls_seen_ = 0;
   std::uint32_t rank_ = 0;
   bool attached_ = false;
   bool finalized_ = false;
+  bool held_ = false;
+  std::size_t early_calls_ = 0;
 };
 
 }  // namespace reprise::engine

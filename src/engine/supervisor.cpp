@@ -109,13 +109,15 @@ void Supervisor::send_line(const char* text, std::size_t size) {
 
 void Supervisor::report_place() {
   while (sending_.test_and_set(std::memory_order_acquire)) sleep_milliseconds(1);
-  const std::uint64_t place = place_.load(std::memory_order_relaxed);
-  if (place != sent_) {
+  const std::uint64_t place = place_.load(std::memory_order_acquire);
+  const std::int64_t peer = peer_.load(std::memory_order_relaxed);
+  if (place != sent_ || peer != sent_peer_) {
     char line[96];
     const int size = std::snprintf(line, sizeof line, "at %llu %u %lld\n", static_cast<unsigned long long>(place >> 4),
-                                   static_cast<unsigned>(place & 15), static_cast<long long>(peer_.load(std::memory_order_relaxed)));
+                                   static_cast<unsigned>(place & 15), static_cast<long long>(peer));
     send_line(line, static_cast<std::size_t>(size));
     sent_ = place;
+    sent_peer_ = peer;
   }
   sending_.clear(std::memory_order_release);
 }
@@ -164,13 +166,20 @@ void Supervisor::diverged(const DivergenceReport& report) {
   wait_to_be_ended();
 }
 
-void Supervisor::hold(void (*progress)()) {
-  const std::uint64_t event = place_.load(std::memory_order_relaxed) >> 4;
-  place_.store(event << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_relaxed);
-  while (!released_.load(std::memory_order_acquire)) {
+bool Supervisor::hold(void (*progress)(), int milliseconds) {
+  const std::uint64_t before = place_.load(std::memory_order_relaxed);
+  if (milliseconds < 0) place_.store((before >> 4) << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_release);
+  for (int waited = 0; !released_.load(std::memory_order_acquire); ++waited) {
+    if (waited == milliseconds) return false;
     if (progress) progress();
     sleep_milliseconds(1);
   }
+  return true;
+}
+
+void Supervisor::disown() {
+  if (socket_ >= 0) close(socket_);
+  socket_ = -1;
 }
 
 }  // namespace reprise::engine

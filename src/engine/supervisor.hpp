@@ -18,7 +18,7 @@ class Supervisor {
 
   // Hot path: where the rank is.
   void entered(std::uint64_t event, RankState state) {
-    place_.store(event << 4 | static_cast<unsigned>(state), std::memory_order_relaxed);
+    place_.store(event << 4 | static_cast<unsigned>(state), std::memory_order_release);
   }
   void left(std::uint64_t event) { entered(event, RankState::Running); }
   // The world rank that the current call waits for; -1 if none in particular.
@@ -31,9 +31,9 @@ class Supervisor {
   [[noreturn]] void trouble(const std::string& text);
   [[noreturn]] void diverged(const DivergenceReport& report);
 
-  // Waits until every rank has reached its end. `progress` is called again and again: peers may still need this rank's
+  // Waits until every rank has reached its end, at most so many milliseconds (-1: for ever). True if they have. `progress` is called again and again: peers may still need this rank's
   // MPI to move their messages. Safe in a signal handler if `progress` is.
-  void hold(void (*progress)());
+  bool hold(void (*progress)(), int milliseconds);
 
   // In an MPI call, as opposed to the program's own code?
   bool in_call() const {
@@ -41,7 +41,7 @@ class Supervisor {
     return state == RankState::InCall || state == RankState::LastCall;
   }
   bool connected() const { return socket_ >= 0; }
-  void disown() { socket_ = -1; }  // in a forked child
+  void disown();  // in a forked child
 
  private:
   static void* thread_main(void* self);
@@ -56,6 +56,7 @@ class Supervisor {
   std::atomic<bool> released_{false};
   std::atomic_flag sending_;          // places must arrive in the order in which they were
   std::uint64_t sent_ = UINT64_MAX;
+  std::int64_t sent_peer_ = -1;
 };
 
 }  // namespace reprise::engine

@@ -59,6 +59,7 @@ std::string wildcard_words(const engine::WildcardOutcome& outcome) {
     case trace::kPending: return "ANY -> not seen to complete";
     case trace::kUnmatched: return "ANY -> matched nothing";
     case trace::kAmbiguous: return "ANY -> ambiguous";
+    case trace::kRefused: return "refused: the call failed";
     default: return fmt::format("ANY -> {} tag {}", outcome.code - trace::kSourceBase, outcome.tag);
   }
 }

@@ -21,6 +21,7 @@ Json wildcard_json(const engine::WildcardOutcome& outcome) {
     case trace::kPending: return {{"state", "pending"}};
     case trace::kUnmatched: return {{"state", "unmatched"}};
     case trace::kAmbiguous: return {{"state", "ambiguous"}};
+    case trace::kRefused: return {{"state", "refused"}};
     default: return {{"state", "matched"}, {"source", outcome.code - trace::kSourceBase}, {"tag", outcome.tag}};
   }
 }

@@ -93,6 +93,7 @@ class ChunkWriter {
     std::atomic_ref(live_->in_call).store(inside, std::memory_order_relaxed);
     if (plain_) [[unlikely]] write_word(&live_->in_call);
   }
+  bool in_call() const { return live_->in_call != 0; }
   void set_end(EndKind kind, std::int32_t value) {
     std::atomic_ref(live_->end).store(end_word(kind, value), std::memory_order_relaxed);
     if (plain_) [[unlikely]] write_word(&live_->end);

@@ -51,7 +51,8 @@ enum WildcardCode : std::uint32_t {
   kPending = 0,     // nobody saw it complete (yet)
   kUnmatched = 1,   // it matched nothing: cancelled, or still unmatched in MPI_Finalize
   kAmbiguous = 2,   // it did match, but the sender never became known
-  kSourceBase = 3,  // code - kSourceBase is the source's rank in the communicator
+  kRefused = 3,     // the call failed: nothing was posted
+  kSourceBase = 4,  // code - kSourceBase is the source's rank in the communicator
 };
 inline constexpr std::uint32_t kWildcardBytes = 8;
 inline constexpr std::uint32_t kPollBytes = 8;

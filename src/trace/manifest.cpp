@@ -104,6 +104,7 @@ json to_json(const Manifest& manifest) {
       {"started", manifest.started},
       {"seconds", std::isfinite(manifest.seconds) ? manifest.seconds : 0.0},
       {"ranks", manifest.ranks},
+      {"logs", manifest.logs},
       {"complete", manifest.complete},
       {"exit-status", manifest.exit_status},
       {"ended", text_to_json(manifest.ended)},
@@ -192,6 +193,7 @@ Manifest from_json(json facts) {
   if (!seconds.is_number()) refuse_content("\"seconds\" is not a number");
   manifest.seconds = seconds.get<double>();
   manifest.ranks = integer<std::uint32_t>(facts, "ranks", 0, kMaxRanks);
+  manifest.logs = integer<std::uint32_t>(facts, "logs", 0, kMaxRanks);
   const json& complete = member(facts, "complete");
   if (!complete.is_boolean()) refuse_content("\"complete\" is not true or false");
   manifest.complete = complete.get<bool>();

@@ -22,6 +22,7 @@ struct Manifest {
   std::int64_t started = 0;     // seconds since 1970
   double seconds = 0;           // how long the run took
   std::uint32_t ranks = 0;      // 0 until the run has ended
+  std::uint32_t logs = 0;       // of the ranks that came far enough to have one
   bool complete = false;        // the record command itself lived to the end of the run
   int exit_status = 0;          // as record ended (128+signal)
   std::string ended;            // in words, for people: "exit status 3", "SIGKILL of rank 2"

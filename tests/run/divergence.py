@@ -91,7 +91,7 @@ def other_rank_count(count):
 def missing_log(scene):
     recorded(scene)
     (scene.dir / "trace" / "rank-1.log").unlink()
-    refused(scene, "a rank's log is missing", r"rank-1\.log", "2 of 3 ranks")
+    refused(scene, "a rank's log is missing", r"rank-1\.log", "2 of 3 logs")
 
 
 def cases(mpi):

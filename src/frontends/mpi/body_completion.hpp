@@ -38,6 +38,11 @@ class Watch {
         own_(active_ && ignored ? (one_status ? 1 : count_) : 0),
         statuses_(active_ && ignored ? own_.data() : statuses) {
     for (std::size_t i = 0; i < count_; ++i) before_[i] = requests[i];
+    // With threads, a handle that this call frees may belong to another thread's new receive before we look it up.
+    if (active_ && Session::get().threaded()) {
+      Session::Lock lock(Session::get());
+      for (std::size_t i = 0; i < count_; ++i) early_.push_back(pending_receives().find(requests[i]));
+    }
   }
 
   MPI_Status* statuses() { return statuses_; }
@@ -54,7 +59,8 @@ class Watch {
     for (std::size_t i = 0; i < reported; ++i) {
       const std::size_t index = index_of(i);
       if (index >= count_ || requests_[index] != handles().request_null) continue;  // still active: an error elsewhere
-      if (auto* receive = pending.find(before_[index])) taken[settled++] = pending.settle(receive, statuses_[i]);
+      auto* receive = early_.empty() ? pending.find(before_[index]) : early_[index];
+      if (receive) taken[settled++] = pending.settle(receive, statuses_[i]);
     }
     for (std::size_t i = 0; i < settled; ++i) pending.look_at_earlier(taken[i]);
     pending.look_at_owed();
@@ -67,6 +73,7 @@ class Watch {
   Room<MPI_Request> before_;
   Room<MPI_Status> own_;
   MPI_Status* statuses_;
+  std::vector<PendingReceives::Receive*> early_;
 };
 
 inline std::size_t same_index(std::size_t index) { return index; }
@@ -78,6 +85,7 @@ class Poll {
     Session& session = Session::get();
     if (entry.recording()) {
       Session::Lock lock(session);
+      if (session.threaded()) session.notice_thread();
       site_ = &session.recorder().poll_begin(entry.function(), entry.caller(), call.values, absorbed_);
     } else if (entry.replaying() && session.replaying_now()) {
       session.insist(session.replayer().poll(entry.function(), entry.caller(), call.values, success_));
@@ -142,6 +150,9 @@ inline int wait_for_some(Entry& entry, MPI_Request* requests, const std::vector<
   return rc;
 }
 
+inline bool is_index(int index, int count) { return index >= 0 && index < count; }
+inline bool is_count(int outcount, int count) { return outcount >= 0 && outcount <= count; }
+
 template <class Real>
 int Wait(Entry& entry, Real real, MPI_Request* request, MPI_Status* status) {
   entry.begin(completion_call(1));
@@ -181,8 +192,9 @@ int Waitany(Entry& entry, Real real, int count, MPI_Request* requests, int* inde
     rc = wait_for_one(entry, requests, list[0], index, status);
   } else {
     Watch watch(count, requests, status, status == MPI_STATUS_IGNORE, true);
+    *index = MPI_UNDEFINED;  // a call that fails may leave it as it was
     rc = real(count, requests, index, watch.statuses());
-    const bool undefined = *index == MPI_UNDEFINED;
+    const bool undefined = !is_index(*index, count);
     record_indices(std::span<const int>(index, undefined ? 0 : 1), undefined);
     if (!undefined) watch.completed(1, [&](std::size_t) { return static_cast<std::size_t>(*index); });
   }
@@ -199,8 +211,9 @@ int Waitsome(Entry& entry, Real real, int count, MPI_Request* requests, int* out
     rc = wait_for_some(entry, requests, list, outcount, indices, statuses);
   } else {
     Watch watch(count, requests, statuses, statuses == MPI_STATUSES_IGNORE, false);
+    *outcount = MPI_UNDEFINED;
     rc = real(count, requests, outcount, indices, watch.statuses());
-    const bool undefined = *outcount == MPI_UNDEFINED;
+    const bool undefined = !is_count(*outcount, count);
     const auto reported = undefined ? 0 : static_cast<std::size_t>(*outcount);
     record_indices(std::span<const int>(indices, reported), undefined);
     watch.completed(reported, [&](std::size_t i) { return static_cast<std::size_t>(indices[i]); });
@@ -262,10 +275,12 @@ int Testany(Entry& entry, Real real, int count, MPI_Request* requests, int* inde
     *flag = 1;
   } else {
     Watch watch(count, requests, status, status == MPI_STATUS_IGNORE, true);
+    *index = MPI_UNDEFINED;
+    *flag = 0;
     rc = real(count, requests, index, flag, watch.statuses());
     const bool success = *flag || rc != MPI_SUCCESS;
     poll.answered(success);
-    const bool undefined = *index == MPI_UNDEFINED;
+    const bool undefined = !is_index(*index, count);
     if (success) record_indices(std::span<const int>(index, undefined ? 0 : 1), undefined);
     if (success && !undefined) watch.completed(1, [&](std::size_t) { return static_cast<std::size_t>(*index); });
   }
@@ -284,8 +299,9 @@ int Testsome(Entry& entry, Real real, int count, MPI_Request* requests, int* out
     rc = wait_for_some(entry, requests, list, outcount, indices, statuses);
   } else {
     Watch watch(count, requests, statuses, statuses == MPI_STATUSES_IGNORE, false);
+    *outcount = MPI_UNDEFINED;
     rc = real(count, requests, outcount, indices, watch.statuses());
-    const bool undefined = *outcount == MPI_UNDEFINED;
+    const bool undefined = !is_count(*outcount, count);
     const auto reported = undefined ? 0 : static_cast<std::size_t>(*outcount);
     const bool success = *outcount != 0 || rc != MPI_SUCCESS;
     poll.answered(success);
@@ -313,6 +329,7 @@ int Request_free(Entry& entry, Real real, MPI_Request* request) {
 
 template <class Real>
 int Cancel(Entry& entry, Real real, MPI_Request* request) {
+  entry.unsupported("whether it came in time");
   entry.begin(completion_call(1));
   if (entry.recording() && pending_receives().any()) {
     Session::Lock lock(Session::get());

@@ -22,6 +22,10 @@ const char* level_name(int level) {
 
 engine::Identity g_identity;
 
+void settle_call_in_flight() {
+  if (t_state.settle) t_state.settle(t_state.in_flight);
+}
+
 // For `reprise doctor`: this rank was seen, and so many of its calls.
 void report_to_doctor() {
   const Session& session = Session::get();
@@ -51,8 +55,9 @@ void mpi_started(int thread_level) {
                 std::string(version).substr(0, std::string(version).find('\n')), level_name(thread_level)};
   Session& session = Session::get();
   if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
-  session.attach(g_identity, make_progress);
+  session.attach(g_identity, make_progress, settle_call_in_flight);
   communicators().begin();
+  if (Entry::replaying()) prepare_idle_requests();
 }
 
 void mpi_ends() {
@@ -70,7 +75,12 @@ void mpi_ended() {
 }
 
 void mpi_aborts(int code) {
-  if (engine::mode() != Mode::Passive && g_mpi_is_up) Session::get().aborting(code);
+  if (engine::mode() == Mode::Passive || !g_mpi_is_up) return;
+  if (Entry::recording()) {
+    Session::Lock lock(Session::get());
+    pending_receives().look_at_unknown();
+  }
+  Session::get().aborting(code);
 }
 
 }  // namespace reprise::mpi::bodies

@@ -62,8 +62,9 @@ int Abort(Entry& entry, Real real, MPI_Comm comm, int code) {
 
 template <class Real>
 double Wtime(Entry& entry, Real real) {
-  entry.begin(Call{});
   Session& session = Session::get();
+  if (!session.attached()) return real();  // before MPI_Init there is no log to take an outcome from
+  entry.begin(Call{});
   double value = 0;
   if (entry.replaying() && session.replaying_now()) {
     session.insist(session.replayer().time(value));

@@ -37,7 +37,7 @@ int record_wildcard(const Call& call, MPI_Status* status, Receive receive) {
   auto settle = [&] {
     Session::Lock lock(session);
     const bool known = observed.filled();
-    session.recorder().resolve_blocking(slot, known ? trace::kSourceBase + static_cast<std::uint32_t>(observed->MPI_SOURCE) : trace::kUnmatched,
+    session.recorder().resolve_blocking(slot, known ? trace::kSourceBase + static_cast<std::uint32_t>(observed->MPI_SOURCE) : trace::kRefused,
                                         known ? observed->MPI_TAG : 0);
     if (known) pending_receives().blocking_completed(call.values[engine::kComm], observed->MPI_TAG);
   };
@@ -112,7 +112,7 @@ int Irecv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, in
     rc = real(buf, count, type, source, tag, comm, request);
     Session::Lock lock(session);
     if (rc == MPI_SUCCESS) pending.posted_wildcard(*request, number, wanted, slot);
-    else session.recorder().resolve(slot, trace::kUnmatched, 0);
+    else session.recorder().resolve(slot, trace::kRefused, 0);
   } else if (entry.recording()) {
     rc = real(buf, count, type, source, tag, comm, request);
     if (rc == MPI_SUCCESS && source != MPI_PROC_NULL && pending.any_unknown()) {
@@ -123,10 +123,10 @@ int Irecv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, in
     const engine::WildcardOutcome outcome = replayed_wildcard(false);
     if (outcome.code >= trace::kSourceBase)
       rc = real(buf, count, type, static_cast<int>(outcome.code - trace::kSourceBase), outcome.tag, comm, request);
-    else if (outcome.code == trace::kAmbiguous)
-      rc = real(buf, count, type, source, tag, comm, request);
-    else
+    else if (outcome.code == trace::kUnmatched)
       rc = idle_request(request);
+    else  // refused again; or nobody saw what it took, and no receive after it could have wanted that (pending_receives)
+      rc = real(buf, count, type, source, tag, comm, request);
   } else {
     rc = real(buf, count, type, source, tag, comm, request);
   }

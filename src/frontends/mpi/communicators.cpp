@@ -95,8 +95,6 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
   made.key = handle_key(comm);
   int my_rank = 0;
   if (same_members && parent >= 0) {
-    made.members = all_[static_cast<std::size_t>(parent)].members;
-    made.local_size = all_[static_cast<std::size_t>(parent)].local_size;
     my_rank = comm_rank(parent_handle);
   } else {
     append_members(comm, Function::Comm_group, made.members);
@@ -104,28 +102,32 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
     if (is_intercommunicator(comm)) append_members(comm, Function::Comm_remote_group, made.members);
     my_rank = comm_rank(comm);
   }
-  const std::uint64_t parent_uid = parent >= 0 ? all_[static_cast<std::size_t>(parent)].uid : 0;
+  engine::Session::Lock lock(engine::Session::get());
+  if (same_members && parent >= 0) {
+    made.members = all_[static_cast<std::size_t>(parent)].members;
+    made.local_size = all_[static_cast<std::size_t>(parent)].local_size;
+  }
   // Both sides of an intercommunicator must agree: members in world order, and no parent (the sides have different ones).
   const bool inter = made.local_size != made.members.size();
   std::vector<int> named = made.members;
   if (inter && made.local_size > 0 && named.front() > named[made.local_size])
     std::rotate(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(made.local_size), named.end());
-  std::uint64_t name = digest(how, __builtin_strlen(how), inter ? 0 : parent_uid);
+  const std::uint64_t parent_uid = inter || parent < 0 ? 0 : all_[static_cast<std::size_t>(parent)].uid;
+  std::uint64_t name = digest(how, __builtin_strlen(how), parent_uid);
   name = digest(named.data(), named.size() * sizeof(int), name);
-  auto& counters = all_[inter || parent < 0 ? 0 : static_cast<std::size_t>(parent)].made_before;
-  const std::uint64_t counter = counters[name]++;
+  const std::uint64_t counter = all_[inter || parent < 0 ? 0 : static_cast<std::size_t>(parent)].made_before[name]++;
   made.uid = digest(&counter, sizeof counter, name);
   add(std::move(made), parent, how, counter, my_rank);
 }
 
+// The caller holds the lock, or is the only thread.
 void Communicators::add(Communicator comm, std::int64_t parent, const char* how, std::uint64_t counter, int my_rank) {
-  engine::Session::Lock lock(engine::Session::get());
   if (engine::mode() == engine::Mode::Record)
     engine::Session::get().recorder().define_communicator(
         {parent, comm.uid, how, counter, static_cast<std::uint32_t>(my_rank), comm.members});
   alive_[comm.key] = static_cast<std::int64_t>(all_.size());
   all_.push_back(std::move(comm));
-  g_handle_generation.fetch_add(1, std::memory_order_relaxed);
+  forget_handles();
 }
 
 void Communicators::freed(MPI_Comm comm) {
@@ -134,7 +136,7 @@ void Communicators::freed(MPI_Comm comm) {
   engine::Session::Lock lock(engine::Session::get());
   alive_.erase(handle_key(comm));
   all_[static_cast<std::size_t>(index)].members = {};
-  g_handle_generation.fetch_add(1, std::memory_order_relaxed);
+  forget_handles();
 }
 
 int Communicators::world_rank(std::int64_t index, int rank) const {

@@ -3,6 +3,7 @@
 // MPI passes an error handler nothing by which it could be told apart from another, so each needs a function of its
 // own: a pool of them is made by the compiler. A program with more handlers than that gets the later ones unwrapped;
 // their MPI calls then pass through unseen.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <utility>
@@ -18,6 +19,8 @@ template <class Handler, class Object>
 class Pool {
  public:
   static Handler* wrap(Handler* handler) {
+    for (std::size_t i = 0; i < std::min(used_.load(), kTrampolines); ++i)
+      if (handlers_[i] == handler) return trampolines(std::make_index_sequence<kTrampolines>())[i];
     const std::size_t number = used_.fetch_add(1);
     if (number >= kTrampolines) return handler;
     handlers_[number] = handler;

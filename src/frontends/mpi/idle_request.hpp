@@ -5,7 +5,9 @@
 
 namespace reprise::mpi {
 
-// A real receive on a private duplicate of MPI_COMM_SELF, so the program can cancel, free or test it as usual.
+// After MPI_Init: later may be too late, in a process that crashes.
+void prepare_idle_requests();
+// A real receive on a private communicator like MPI_COMM_SELF, so the program can cancel, free or test it as usual.
 int idle_request(MPI_Request* request);
 // Lets the library move messages, for a rank that waits for the others at the end of its log.
 void make_progress();

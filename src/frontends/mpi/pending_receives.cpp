@@ -105,6 +105,7 @@ void PendingReceives::look_at_earlier(const Taken& taken) {
     if (!look_at(at) && !at->owed) {
       at->owed = true;  // matched, but its data is still on the way
       ++owed_;
+      engine::Session::get().recorder().suspect(at->slot);
     }
   }
 }

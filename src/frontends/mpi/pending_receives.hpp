@@ -63,6 +63,8 @@ class PendingReceives {
   void look_at_owed() {
     if (owed_ != 0) look_at_all(false);
   }
+  // The job is about to end: what can still be known?
+  void look_at_unknown() { look_at_all(false); }
   // In MPI_Finalize: what is still unmatched now has matched nothing.
   void finalize() { look_at_all(true); }
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <string>
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,17 +19,37 @@ namespace {
 using reprise::engine::Mode;
 using reprise::engine::Session;
 
-void write_down(pid_t pid, int status) {
-  if (reprise::engine::mode() != Mode::Armed || (!WIFEXITED(status) && !WIFSIGNALED(status))) return;
+// A shell may wait for its children inside a signal handler: everything that allocates or locks is done beforehand.
+template <class Real>
+Real next(const char* name) {
+  return reinterpret_cast<Real>(dlsym(RTLD_NEXT, name));
+}
+
+pid_t (*g_waitpid)(pid_t, int*, int);
+pid_t (*g_wait)(int*);
+pid_t (*g_wait4)(pid_t, int*, int, struct rusage*);
+int (*g_waitid)(idtype_t, id_t, siginfo_t*, int);
+char g_path[PATH_MAX];
+char g_host[256];
+
+__attribute__((constructor)) void prepare() {
+  if (g_waitid) return;
+  g_waitpid = next<decltype(g_waitpid)>("waitpid");
+  g_wait = next<decltype(g_wait)>("wait");
+  g_wait4 = next<decltype(g_wait4)>("wait4");
+  g_waitid = next<decltype(g_waitid)>("waitid");
+  gethostname(g_host, sizeof g_host - 1);
   const auto& configuration = Session::get().configuration();
-  if (configuration.mode != Mode::Record) return;
+  if (configuration.mode == Mode::Record) std::snprintf(g_path, sizeof g_path, "%s/exits", configuration.directory.c_str());
+}
+
+void write_down(pid_t pid, int status) {
+  if (reprise::engine::mode() != Mode::Armed || g_path[0] == '\0' || (!WIFEXITED(status) && !WIFSIGNALED(status))) return;
   const int saved = errno;
-  const int fd = open((configuration.directory + "/exits").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int fd = open(g_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd >= 0) {
-    char host[256] = "";
-    gethostname(host, sizeof host - 1);
     char line[320];
-    const int size = std::snprintf(line, sizeof line, "%s %d %d\n", host, static_cast<int>(pid), status);
+    const int size = std::snprintf(line, sizeof line, "%s %d %d\n", g_host, static_cast<int>(pid), status);
     if (write(fd, line, static_cast<std::size_t>(size)) < 0) {
       // Nothing to be done: how this child ended stays unknown.
     }
@@ -38,42 +58,37 @@ void write_down(pid_t pid, int status) {
   errno = saved;
 }
 
-template <class Real>
-Real next(const char* name) {
-  return reinterpret_cast<Real>(dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
 extern "C" {
 
 REPRISE_INTERPOSED pid_t waitpid(pid_t pid, int* status, int options) {
-  static const auto real = next<pid_t (*)(pid_t, int*, int)>("waitpid");
+  if (!g_waitpid) prepare();
   int own = 0;
-  const pid_t child = real(pid, status ? status : &own, options);
+  const pid_t child = g_waitpid(pid, status ? status : &own, options);
   if (child > 0) write_down(child, status ? *status : own);
   return child;
 }
 
 REPRISE_INTERPOSED pid_t wait(int* status) {
-  static const auto real = next<pid_t (*)(int*)>("wait");
+  if (!g_wait) prepare();
   int own = 0;
-  const pid_t child = real(status ? status : &own);
+  const pid_t child = g_wait(status ? status : &own);
   if (child > 0) write_down(child, status ? *status : own);
   return child;
 }
 
 REPRISE_INTERPOSED pid_t wait4(pid_t pid, int* status, int options, struct rusage* usage) {
-  static const auto real = next<pid_t (*)(pid_t, int*, int, struct rusage*)>("wait4");
+  if (!g_wait4) prepare();
   int own = 0;
-  const pid_t child = real(pid, status ? status : &own, options, usage);
+  const pid_t child = g_wait4(pid, status ? status : &own, options, usage);
   if (child > 0) write_down(child, status ? *status : own);
   return child;
 }
 
 REPRISE_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t* info, int options) {
-  static const auto real = next<int (*)(idtype_t, id_t, siginfo_t*, int)>("waitid");
-  const int result = real(type, id, info, options);
+  if (!g_waitid) prepare();
+  const int result = g_waitid(type, id, info, options);
   if (result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT)) {
     if (info->si_code == CLD_EXITED) write_down(info->si_pid, W_EXITCODE(info->si_status, 0));
     else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) write_down(info->si_pid, W_EXITCODE(0, info->si_status));
