@@ -57,7 +57,8 @@ inline std::uint8_t* put_string(std::uint8_t* out, std::string_view text) {
 // Reads forward through a span. After the first read that does not fit, ok() is false and every read yields zero.
 class ByteReader {
  public:
-  explicit ByteReader(std::span<const std::uint8_t> bytes) : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()) {}
+  explicit ByteReader(std::span<const std::uint8_t> bytes)
+      : begin_(bytes.data()), at_(begin_), end_(begin_ + bytes.size()) {}
 
   bool ok() const { return ok_; }
   bool at_end() const { return at_ == end_; }

@@ -18,7 +18,9 @@ void copy_path(const dl_phdr_info& info, char (&out)[PATH_MAX]) {
   out[size > 0 ? size : 0] = '\0';
 }
 
-std::uintptr_t aligned(std::uintptr_t value, std::uintptr_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+std::uintptr_t aligned(std::uintptr_t value, std::uintptr_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
 
 void copy_build_id(const dl_phdr_info& info, char (&out)[2 * 32 + 1]) {
   out[0] = '\0';
@@ -34,8 +36,8 @@ void copy_build_id(const dl_phdr_info& info, char (&out)[2 * 32 + 1]) {
       const std::uintptr_t name = at + sizeof note;
       const std::uintptr_t bytes = aligned(name + note.n_namesz, alignment);
       if (bytes + note.n_descsz > end) break;
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(reinterpret_cast<const void*>(name), "GNU", 4) == 0 &&
-          note.n_descsz <= 32) {
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+          std::memcmp(reinterpret_cast<const void*>(name), "GNU", 4) == 0 && note.n_descsz <= 32) {
         static constexpr char kHex[] = "0123456789abcdef";
         const auto* id = reinterpret_cast<const unsigned char*>(bytes);
         for (unsigned k = 0; k < note.n_descsz; ++k) {

@@ -9,8 +9,8 @@
 namespace reprise {
 
 struct LoadedModule {
-  std::uintptr_t base = 0;      // what offsets are counted from (the ELF load bias)
-  char path[PATH_MAX] = "";     // absolute where the loader knows it; the program itself by /proc/self/exe
+  std::uintptr_t base = 0;         // what offsets are counted from (the ELF load bias)
+  char path[PATH_MAX] = "";        // absolute where the loader knows it; the program itself by /proc/self/exe
   char build_id[2 * 32 + 1] = "";  // hex; empty when the module has none
 };
 

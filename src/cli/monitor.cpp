@@ -20,8 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
 using engine::RankState;
+using std::chrono::milliseconds;
 
 constexpr std::size_t kLongestLine = 64 * 1024;
 // A message from a rank that has come to its end is either here by now or will never come.
@@ -29,7 +29,8 @@ constexpr auto kLastMessagePatience = 3s;
 
 std::string random_token() {
   unsigned char bytes[16];
-  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) fail("no random numbers from the system: {}", error_text(errno));
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    fail("no random numbers from the system: {}", error_text(errno));
   std::string token;
   for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
   return token;
@@ -41,7 +42,9 @@ std::string own_addresses() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return list;
   for (const ifaddrs* at = first; at; at = at->ifa_next) {
-    if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET || !(at->ifa_flags & IFF_UP) || (at->ifa_flags & IFF_LOOPBACK)) continue;
+    if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET || !(at->ifa_flags & IFF_UP) ||
+        (at->ifa_flags & IFF_LOOPBACK))
+      continue;
     char text[INET_ADDRSTRLEN];
     const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
     if (::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text)) list += fmt::format(",{}", text);
@@ -51,14 +54,19 @@ std::string own_addresses() {
 }
 
 bool at_its_end(const MonitoredRank& rank) {
-  return rank.gone || rank.state == RankState::Holding || rank.state == RankState::LastCall || rank.state == RankState::Finalized;
+  return rank.gone || rank.state == RankState::Holding || rank.state == RankState::LastCall ||
+         rank.state == RankState::Finalized;
 }
 
 }  // namespace
 
 Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::milliseconds patience,
                  std::chrono::milliseconds patience_for_start)
-    : token_(random_token()), ranks_(logs.size()), patience_(patience), patience_for_start_(patience_for_start), last_arrival_(Clock::now()) {
+    : token_(random_token()),
+      ranks_(logs.size()),
+      patience_(patience),
+      patience_for_start_(patience_for_start),
+      last_arrival_(Clock::now()) {
   for (std::size_t i = 0; i < logs.size(); ++i) {
     ranks_[i].total = logs[i].total;
     ranks_[i].stopped = logs[i].stopped;
@@ -69,7 +77,8 @@ Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::mil
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(everywhere ? INADDR_ANY : INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  if (!listener_ || ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_.get(), 1024) != 0 ||
+  if (!listener_ || ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(listener_.get(), 1024) != 0 ||
       ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
     fail("cannot listen for the ranks on the loopback network: {}", error_text(errno));
   address_ = fmt::format("127.0.0.1{}:{}:{}", everywhere ? own_addresses() : "", ntohs(address.sin_port), token_);
@@ -84,7 +93,8 @@ bool Monitor::any_connected() const {
 }
 
 bool Monitor::all_gone() const {
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.gone || !rank.connected; });
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const MonitoredRank& rank) { return rank.gone || !rank.connected; });
 }
 
 std::optional<std::uint32_t> Monitor::unfinished_rank() const {
@@ -125,11 +135,16 @@ void Monitor::greet(Newcomer& newcomer, std::string_view line, std::string_view 
   std::uint32_t rank = 0;
   std::uint32_t world = 0;
   UniqueFd socket = std::move(newcomer.socket);
-  if (words.size() != 5 || words[0] != "hello" || words[1] != token_ || !engine::parse_number(words[2], rank) || !engine::parse_number(words[3], world)) return;
+  if (words.size() != 5 || words[0] != "hello" || words[1] != token_ || !engine::parse_number(words[2], rank) ||
+      !engine::parse_number(words[3], world))
+    return;
   if (world != ranks_.size() || rank >= ranks_.size()) {
     if (!verdict_)
-      verdict_ = Verdict{Verdict::Kind::Trouble, rank, {},
-                         fmt::format("the recorded run had {}, but this one has {}", counted(ranks_.size(), "rank"), world)};
+      verdict_ =
+          Verdict{Verdict::Kind::Trouble,
+                  rank,
+                  {},
+                  fmt::format("the recorded run had {}, but this one has {}", counted(ranks_.size(), "rank"), world)};
     return;
   }
   MonitoredRank& known = ranks_[rank];
@@ -202,17 +217,21 @@ std::optional<Verdict> Monitor::judge() {
   if (verdict_) return verdict_;
   for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
     const MonitoredRank& rank = ranks_[i];
-    const bool well = rank.state == RankState::Holding || rank.state == RankState::LastCall || rank.state == RankState::Finalized;
+    const bool well =
+        rank.state == RankState::Holding || rank.state == RankState::LastCall || rank.state == RankState::Finalized;
     if (rank.gone && !well && rank.event < rank.total) return Verdict{Verdict::Kind::Lost, i, {}, {}};
   }
   const auto waiting = [](const MonitoredRank& rank) {
     return !rank.gone && (rank.state == RankState::Holding || rank.state == RankState::LastCall);
   };
-  const bool ended = std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.connected && at_its_end(rank); });
+  const bool ended = std::all_of(ranks_.begin(), ranks_.end(),
+                                 [](const MonitoredRank& rank) { return rank.connected && at_its_end(rank); });
   if (ended && std::any_of(ranks_.begin(), ranks_.end(), waiting)) return Verdict{};
   // Where a recording had to stop, the others wait in vain for what that rank did afterwards: that is the end, too.
-  const bool stopped = std::any_of(ranks_.begin(), ranks_.end(), [&](const MonitoredRank& rank) { return rank.stopped && waiting(rank); });
-  auto verdict = judge_stall(Clock::now(), stopped ? std::min<milliseconds>(patience_, kLastMessagePatience) : patience_);
+  const bool stopped = std::any_of(ranks_.begin(), ranks_.end(),
+                                   [&](const MonitoredRank& rank) { return rank.stopped && waiting(rank); });
+  auto verdict =
+      judge_stall(Clock::now(), stopped ? std::min<milliseconds>(patience_, kLastMessagePatience) : patience_);
   return verdict && stopped ? Verdict{} : verdict;
 }
 
@@ -228,21 +247,30 @@ std::optional<Verdict> Monitor::judge_stall(Clock::time_point now, milliseconds 
     last_change = std::max(last_change, rank.changed);
     somebody_holds |= !rank.gone && (rank.state == RankState::Holding || rank.state == RankState::LastCall);
     // A rank beyond its last recorded call may run for ever: it was killed at some time after it.
-    if (!rank.gone && rank.state == RankState::Running) (rank.event < rank.total ? somebody_runs : somebody_holds) = true;
+    if (!rank.gone && rank.state == RankState::Running)
+      (rank.event < rank.total ? somebody_runs : somebody_holds) = true;
     if (rank.gone || rank.state != RankState::InCall) continue;
     somebody_in_call = true;
     if (!suspect || (rank.peer >= 0 && ranks_[*suspect].peer < 0)) suspect = i;
     const bool awaits_one = rank.peer >= 0 && rank.peer < static_cast<std::int64_t>(ranks_.size());
     if (!awaits_one || now - rank.changed < kLastMessagePatience) continue;
     const MonitoredRank& peer = ranks_[static_cast<std::size_t>(rank.peer)];
-    if (peer.connected && at_its_end(peer) && peer.state != RankState::LastCall && now - peer.changed >= kLastMessagePatience)
-      return Verdict{Verdict::Kind::Stalled, i, {}, fmt::format("it waits for a message of rank {}, which has come to its end", rank.peer)};
+    if (peer.connected && at_its_end(peer) && peer.state != RankState::LastCall &&
+        now - peer.changed >= kLastMessagePatience)
+      return Verdict{Verdict::Kind::Stalled,
+                     i,
+                     {},
+                     fmt::format("it waits for a message of rank {}, which has come to its end", rank.peer)};
   }
   const auto still = now - last_change;
   if (!all_connected()) {
     if (somebody_runs || still < patience_for_start_) return std::nullopt;
-    const auto missing = std::find_if(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return !rank.connected; });
-    return Verdict{Verdict::Kind::Stalled, static_cast<std::uint32_t>(missing - ranks_.begin()), {}, "it has not come to MPI_Init"};
+    const auto missing =
+        std::find_if(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return !rank.connected; });
+    return Verdict{Verdict::Kind::Stalled,
+                   static_cast<std::uint32_t>(missing - ranks_.begin()),
+                   {},
+                   "it has not come to MPI_Init"};
   }
   if (somebody_runs || still < patience) return std::nullopt;
   if (somebody_in_call) return Verdict{Verdict::Kind::Stalled, *suspect, {}, "every rank waits for another"};

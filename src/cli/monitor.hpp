@@ -18,12 +18,12 @@ struct MonitoredRank {
   std::uint64_t total = 0;  // calls in its log
   bool stopped = false;     // its recording had to stop before the run did
   UniqueFd socket;
-  std::string received;     // of the current line
+  std::string received;  // of the current line
   bool connected = false;
   bool gone = false;        // was connected, and its process has ended
   std::uint64_t event = 0;  // calls made so far, the current one included
   engine::RankState state = engine::RankState::Running;
-  std::int64_t peer = -1;   // the world rank that it waits for, if it is one
+  std::int64_t peer = -1;  // the world rank that it waits for, if it is one
   std::chrono::steady_clock::time_point changed;
 };
 

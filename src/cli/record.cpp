@@ -123,7 +123,8 @@ bool disk_is_full(int dir_fd) {
 int nothing_recorded(const NewTrace& trace, const std::vector<std::string>& command, const FoundMpi& found,
                      int launcher_status) {
   const auto notes = read_trace_notes(trace.fd.get(), {});
-  const auto problem = std::find_if(notes.begin(), notes.end(), [](const TraceNote& note) { return note.key == "problem"; });
+  const auto problem =
+      std::find_if(notes.begin(), notes.end(), [](const TraceNote& note) { return note.key == "problem"; });
   const bool full = disk_is_full(trace.fd.get());
   discard(trace);
   if (problem != notes.end() || full) {
@@ -159,8 +160,10 @@ void name_notes(const std::vector<TraceNote>& notes) {
   std::set<std::string> named;
   for (const TraceNote& note : notes) {
     if (!named.insert(note.key + note.text).second) continue;
-    if (note.key == "unsupported") say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
-    else if (note.key == "not-replayable") say("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
+    if (note.key == "unsupported")
+      say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
+    else if (note.key == "not-replayable")
+      say("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
     else say("rank {}: {}", note.rank, printable(note.text));
   }
 }
@@ -189,6 +192,15 @@ std::string mpi_library_of(int dir_fd, std::uint64_t trace_id, std::uint32_t ran
   return reader ? std::string(reader->info("mpi-library")) : "";
 }
 
+// Space for the last words about a run that fills the disk: given back just before they are written.
+constexpr const char* kRoom = "room";
+
+void keep_room(int dir_fd) {
+  constexpr off_t kBytes = 256 << 10;
+  const UniqueFd fd(::openat(dir_fd, kRoom, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (fd && ::posix_fallocate(fd.get(), 0, kBytes) != 0) ::unlinkat(dir_fd, kRoom, 0);
+}
+
 int record(const std::vector<std::string>& command, const Options& options) {
   const ChosenMpi mpi = choose_mpi(command, options.mpi);
   const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
@@ -196,6 +208,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   trace::Manifest manifest = describe_run(command, mpi.found.mpi);
   value_or_fail(trace::write_manifest(dir_fd, manifest));
   remember(manifest);
+  keep_room(dir_fd);
 
   const Launch launch = prepare_launch(
       command, mpi.found, mpi.preload_library,
@@ -215,6 +228,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
     throw;
   }
 
+  ::unlinkat(dir_fd, kRoom, 0);
   const auto ranks = ranks_with_logs(dir_fd);
   if (ranks.empty()) return nothing_recorded(trace, command, mpi.found, status);
   seal_ranks(dir_fd, manifest.trace_id);

@@ -48,7 +48,8 @@ Result<void> same_program(const std::string& path, std::string_view build_id, st
   if (!build_id.empty()) {
     const auto elf = read_elf(path);
     if (!elf) return elf.error();
-    if (elf->build_id != build_id) return Error{fmt::format("{} has build-id {}, recorded was {}", path, elf->build_id, build_id)};
+    if (elf->build_id != build_id)
+      return Error{fmt::format("{} has build-id {}, recorded was {}", path, elf->build_id, build_id)};
   } else if (!hash.empty()) {
     const auto now = file_hash(path);
     if (!now) return now.error();
@@ -59,10 +60,12 @@ Result<void> same_program(const std::string& path, std::string_view build_id, st
 
 Recorded read_recorded(const OpenTrace& trace) {
   Recorded recorded;
-  const std::uint32_t ranks = std::max<std::uint32_t>(trace.manifest.ranks, trace.ranks.empty() ? 0 : trace.ranks.back() + 1);
+  const std::uint32_t ranks =
+      std::max<std::uint32_t>(trace.manifest.ranks, trace.ranks.empty() ? 0 : trace.ranks.back() + 1);
   const std::uint32_t expected = trace.manifest.complete ? trace.manifest.logs : ranks;
   if (trace.ranks.size() != expected || ranks == 0)
-    fail("{} cannot be replayed: it holds {} of {}", printable(trace.path), trace.ranks.size(), counted(expected, "log"));
+    fail("{} cannot be replayed: it holds {} of {}", printable(trace.path), trace.ranks.size(),
+         counted(expected, "log"));
   recorded.logs.resize(ranks);  // a rank without a log was ended before it made a call
   std::set<std::string> checked;
   for (const std::uint32_t rank : trace.ranks) {
@@ -73,7 +76,8 @@ Recorded read_recorded(const OpenTrace& trace) {
     const std::string exe(reader->info("exe"));
     if (!checked.insert(exe).second) continue;
     if (const auto same = same_program(exe, reader->info("build-id"), reader->info("exe-hash")); !same)
-      fail("the program is not the recorded one: {}; rebuild that version, or record again", printable(same.error().what));
+      fail("the program is not the recorded one: {}; rebuild that version, or record again",
+           printable(same.error().what));
   }
   recorded.end = analyze::read_run_end(trace.fd.get(), trace.manifest, trace.ranks);
   return recorded;
@@ -82,10 +86,12 @@ Recorded read_recorded(const OpenTrace& trace) {
 void refuse_what_cannot_be_replayed(const OpenTrace& trace) {
   std::set<std::string> unsupported;
   for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest)) {
-    if (note.key == "not-replayable") fail("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
+    if (note.key == "not-replayable")
+      fail("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
     if (note.key == "unsupported") unsupported.insert(note.text);
   }
-  for (const std::string& text : unsupported) say("warning: the outcome of this call cannot be forced yet: {}", printable(text));
+  for (const std::string& text : unsupported)
+    say("warning: the outcome of this call cannot be forced yet: {}", printable(text));
 }
 
 // A trace names a command. One's own is run without a question.
@@ -113,16 +119,28 @@ milliseconds seconds(double value) { return milliseconds(static_cast<std::int64_
 std::string how_it_ended(const Recorded& recorded, const trace::Manifest& manifest) {
   for (const analyze::RankEnd& rank : recorded.end.ranks)
     if (rank.end.kind == trace::EndKind::Stopped)
-      return fmt::format("rank {}: the recording ended here ({}); the run itself went on", rank.rank, error_text(rank.end.value));
+      return fmt::format("rank {}: the recording ended here ({}); the run itself went on", rank.rank,
+                         error_text(rank.end.value));
   const analyze::RankEnd* first = nullptr;  // that was not a good end
   for (const analyze::RankEnd& rank : recorded.end.ranks) {
     const std::string words = analyze::rank_end_words(rank);
-    if (recorded.end.cause == rank.rank) return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, words);
+    if (recorded.end.cause == rank.rank)
+      return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, words);
     const bool good = rank.end.kind == trace::EndKind::Finalized && rank.wait_status.value_or(0) == 0;
     if (!good && (!first || rank.order < first->order)) first = &rank;
   }
-  if (first && first->wait_status) return fmt::format("the recorded run ended here ({})", analyze::rank_end_words(*first));
-  return fmt::format("the recorded run ended here ({})", printable(manifest.ended.empty() ? recorded.end.words : manifest.ended));
+  if (first && first->wait_status)
+    return fmt::format("the recorded run ended here ({})", analyze::rank_end_words(*first));
+  return fmt::format("the recorded run ended here ({})",
+                     printable(manifest.ended.empty() ? recorded.end.words : manifest.ended));
+}
+
+// As the record command ended or, if it did not live so long, as the rank did that ended the run.
+int recorded_status(const Recorded& recorded, const trace::Manifest& manifest) {
+  if (manifest.complete) return manifest.exit_status;
+  for (const analyze::RankEnd& rank : recorded.end.ranks)
+    if (recorded.end.cause == rank.rank) return analyze::rank_exit_code(rank).value_or(128 + SIGKILL);
+  return 128 + SIGKILL;
 }
 
 void report_places(const Monitor& monitor, const OpenTrace& trace) {
@@ -136,7 +154,9 @@ void report_places(const Monitor& monitor, const OpenTrace& trace) {
 
 int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& trace, const Recorded& recorded) {
   switch (verdict.kind) {
-    case Verdict::Kind::Trouble: say("rank {} cannot be replayed: {}", verdict.rank, printable(verdict.text)); return kTrouble;
+    case Verdict::Kind::Trouble:
+      say("rank {} cannot be replayed: {}", verdict.rank, printable(verdict.text));
+      return kTrouble;
     case Verdict::Kind::Diverged: report::print_divergence(verdict.rank, verdict.report); break;
     case Verdict::Kind::Stalled:
       say("the replay cannot go on at rank {}: {}", verdict.rank, verdict.text);
@@ -149,7 +169,7 @@ int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& tr
     }
     case Verdict::Kind::Ended:
       say("{}", how_it_ended(recorded, trace.manifest));
-      return trace.manifest.complete ? trace.manifest.exit_status : 128 + SIGKILL;
+      return recorded_status(recorded, trace.manifest);
   }
   say("next: reprise show --rank {} {}", verdict.rank, printable(shell_words({trace.path})));
   return kDiverged;
@@ -168,7 +188,8 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   const std::string directory = other_command.empty() ? trace.manifest.working_directory : working_directory();
   const ChosenMpi mpi = choose_mpi(command, trace.manifest.mpi);
   const double patience = options.stall_seconds > 0 ? options.stall_seconds : default_patience(trace.manifest);
-  Monitor monitor(recorded.logs, !recorded.one_host || !other_command.empty(), seconds(patience), seconds(30 + patience));
+  Monitor monitor(recorded.logs, !recorded.one_host || !other_command.empty(), seconds(patience),
+                  seconds(30 + patience));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
                                         {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
@@ -221,15 +242,19 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
 
 int replay_command(int argc, char** argv) {
   Options options;
-  CLI::App app("Runs a recorded command again; every outcome is forced to be the recorded one.\n"
-               "The exit status is the program's own, as recorded; 75 if the replay diverged.",
-               "replay");
-  set_manners(app, "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
-                   "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.");
+  CLI::App app(
+      "Runs a recorded command again; every outcome is forced to be the recorded one.\n"
+      "The exit status is the program's own, as recorded; 75 if the replay diverged.",
+      "replay");
+  set_manners(app,
+              "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
+              "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.");
   app.add_option("directory", options.directory, "The trace (default: ./reprise.d/latest)")->type_name("DIR");
   app.add_flag("-y,--yes", options.yes, "Run the command of a trace that came from elsewhere without asking");
   app.add_flag("-q,--quiet", options.quiet, "No closing summary");
-  app.add_option("--stall-timeout", options.stall_seconds, "Seconds without any movement until the replay is given up")->type_name("S")->check(CLI::PositiveNumber);
+  app.add_option("--stall-timeout", options.stall_seconds, "Seconds without any movement until the replay is given up")
+      ->type_name("S")
+      ->check(CLI::PositiveNumber);
   const CommandLine line = split_command_line(argc, argv);
   if (const auto status = parse(app, line.own)) return *status;
   return replay(open_trace(options.directory), line.command, options);

@@ -123,6 +123,7 @@ void discard(const NewTrace& trace) {
   ::unlinkat(trace.fd.get(), "manifest.json", 0);
   ::unlinkat(trace.fd.get(), "exits", 0);
   ::unlinkat(trace.fd.get(), "notes", 0);
+  ::unlinkat(trace.fd.get(), "room", 0);
   if (trace.created) ::rmdir(trace.absolute.c_str());
   if (trace.in_home) ::rmdir(kTraceHome);  // only if it is empty now
 }

@@ -15,7 +15,7 @@ namespace reprise::cli {
 
 struct TraceNote {
   std::uint32_t rank = 0;
-  std::string key;   // "unsupported", "not-replayable", "problem"
+  std::string key;  // "unsupported", "not-replayable", "problem"
   std::string text;
 };
 

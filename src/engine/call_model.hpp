@@ -28,7 +28,7 @@ inline constexpr std::int64_t kAnySource = -1;
 inline constexpr std::int64_t kProcNull = -2;
 inline constexpr std::int64_t kRootItself = -3;  // MPI_ROOT of an intercommunicator
 inline constexpr std::int64_t kAnyTag = -1;
-inline constexpr std::int64_t kNoComm = -1;      // MPI_COMM_NULL, or a communicator that Reprise has not seen made
+inline constexpr std::int64_t kNoComm = -1;  // MPI_COMM_NULL, or a communicator that Reprise has not seen made
 
 // What the model remembers of one call site.
 class SiteHistory {

@@ -41,7 +41,7 @@ CallStream::Step CallStream::peek() {
       case Kind::Define:
         if (!apply_definition(*record_)) return damaged("a definition that does not fit");
         break;
-      case Kind::Late:   // found by RankReader::late when it is needed
+      case Kind::Late:  // found by RankReader::late when it is needed
       case Kind::Pause: break;
       default: return Step::Outcome;
     }
@@ -87,7 +87,8 @@ Record CallStream::take_outcome() {
 }
 
 Result<WildcardOutcome> CallStream::wildcard(const Record& record) {
-  WildcardOutcome outcome{get_fixed<std::uint32_t>(record.payload.data()), get_fixed<std::int32_t>(record.payload.data() + 4)};
+  WildcardOutcome outcome{get_fixed<std::uint32_t>(record.payload.data()),
+                          get_fixed<std::int32_t>(record.payload.data() + 4)};
   const std::uint64_t ordinal = wildcards_++;
   if (outcome.code == trace::kPending || outcome.code == trace::kAmbiguous) {
     const auto late = reader_.late(ordinal);
@@ -138,7 +139,8 @@ bool CallStream::apply_definition(const Record& record) {
       const std::uint64_t function = in.varint();
       const std::uint64_t module = in.varint();
       site.offset = in.varint();
-      if (!in.ok() || function >= functions_.size() || module >= modules_.size() || sites_.size() >= trace::kMaxSites) return false;
+      if (!in.ok() || function >= functions_.size() || module >= modules_.size() || sites_.size() >= trace::kMaxSites)
+        return false;
       site.function = static_cast<std::uint32_t>(function);
       site.module = static_cast<std::uint32_t>(module);
       sites_.push_back(site);
@@ -154,7 +156,9 @@ bool CallStream::apply_definition(const Record& record) {
       comm.my_rank = in.varint();
       comm.size = in.varint();
       const std::uint64_t ranges = in.varint();
-      if (!in.ok() || comm.size > trace::kMaxRanks || ranges > in.left() || comm.parent >= static_cast<std::int64_t>(communicators_.size())) return false;
+      if (!in.ok() || comm.size > trace::kMaxRanks || ranges > in.left() ||
+          comm.parent >= static_cast<std::int64_t>(communicators_.size()))
+        return false;
       for (std::uint64_t i = 0; i < ranges; ++i) {
         MemberRange range;
         range.first = static_cast<std::uint32_t>(in.varint());

@@ -14,7 +14,7 @@ enum class Mode : std::uint8_t {
   Armed,    // told to record or replay, but nothing has happened yet
   Record,
   Replay,
-  Doctor,   // only count calls and say that this rank was seen
+  Doctor,  // only count calls and say that this rank was seen
 };
 
 using FunctionId = std::uint16_t;

@@ -28,13 +28,15 @@ std::string read_small_file(const char* path) {
 std::string file_hash(const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
-  struct stat info{};
+  struct stat info {};
   void* content = MAP_FAILED;
-  if (fstat(fd, &info) == 0 && info.st_size > 0) content = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (fstat(fd, &info) == 0 && info.st_size > 0)
+    content = mmap(nullptr, static_cast<std::size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
   close(fd);
   if (content == MAP_FAILED) return {};
   char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(XXH3_64bits(content, static_cast<std::size_t>(info.st_size))));
+  std::snprintf(text, sizeof text, "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(content, static_cast<std::size_t>(info.st_size))));
   munmap(content, static_cast<std::size_t>(info.st_size));
   return text;
 }

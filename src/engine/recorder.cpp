@@ -100,7 +100,8 @@ void Recorder::call_differs(std::uint8_t flags, std::uint32_t number, Site& site
     if (flags & trace::kSiteFollows) out = put_varint(out, number);
     for (unsigned i = 0; i < trace::kArguments; ++i) {
       if (!(flags & trace::argument_follows(i))) continue;
-      const auto difference = static_cast<std::uint64_t>(arguments[i]) - static_cast<std::uint64_t>(site.history.last()[i]);
+      const auto difference =
+          static_cast<std::uint64_t>(arguments[i]) - static_cast<std::uint64_t>(site.history.last()[i]);
       out = put_signed(out, static_cast<std::int64_t>(difference));
     }
     writer_.commit(out);
@@ -149,7 +150,8 @@ void Recorder::time(double value) {
 void Recorder::define_communicator(const CommunicatorDefinition& definition) {
   // The members as ranges with a stride: one range for most communicators, however many ranks there are.
   constexpr std::size_t kPerRange = 3 * kMaxVarint;
-  const std::size_t limit = 256 + kPerRange * (1 + std::min<std::size_t>(definition.members.size(), trace::kMaxRecord / kPerRange / 2));
+  const std::size_t limit =
+      256 + kPerRange * (1 + std::min<std::size_t>(definition.members.size(), trace::kMaxRecord / kPerRange / 2));
   std::uint8_t* const record = writer_.reserve(Kind::Define, limit + kMaxVarint);
   std::uint8_t* const content = record + 5;  // room for the length, which is known only at the end
   std::uint8_t* out = content;

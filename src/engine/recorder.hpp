@@ -47,7 +47,8 @@ class Recorder {
       site = &sites_[number];
       flags = trace::kSiteFollows;
     }
-    if (site->history.repeats(arguments) && flags == 0) [[likely]] writer_.hit();
+    if (site->history.repeats(arguments) && flags == 0) [[likely]]
+      writer_.hit();
     else call_differs(flags, number, *site, arguments);
     model_.advance(number);
     writer_.set_in_call(true);

@@ -10,7 +10,8 @@ using trace::Record;
 Replayer::Replayer(CallStream stream, const FunctionTable& functions)
     : stream_(std::move(stream)),
       functions_(functions),
-      unfinished_event_(stream_.reader().end().in_call ? stream_.reader().total_events() : UINT64_MAX) {}
+      total_events_(stream_.reader().total_events()),
+      unfinished_event_(stream_.reader().end().in_call ? total_events_ : UINT64_MAX) {}
 
 FunctionId Replayer::function_id(std::uint32_t number) {
   while (function_ids_.size() <= number) {
@@ -27,7 +28,8 @@ FunctionId Replayer::function_id(std::uint32_t number) {
 Replayer::LocalSite& Replayer::local(std::uint32_t number) {
   if (sites_.size() <= number) sites_.resize(stream_.sites().size());
   LocalSite& site = sites_[number];
-  if (site.address) [[likely]] return site;
+  if (site.address) [[likely]]
+    return site;
   const SiteDefinition& definition = stream_.sites()[number];
   const ModuleDefinition& module = stream_.modules()[definition.module];
   site.function = function_id(definition.function);
@@ -45,9 +47,11 @@ Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, 
   arguments_ = arguments;
   switch (stream_.peek()) {
     case CallStream::Step::Call: break;
-    case CallStream::Step::End: return was_cut_off() ? Fit::AtEnd : differs("the recorded run made no further call", nullptr);
+    case CallStream::Step::End:
+      return was_cut_off() ? Fit::AtEnd : differs("the recorded run made no further call", nullptr);
     case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
-    case CallStream::Step::Outcome: return differs("the recorded run got an outcome here, but this run makes another call", nullptr);
+    case CallStream::Step::Outcome:
+      return differs("the recorded run got an outcome here, but this run makes another call", nullptr);
   }
   const LoggedCall logged = stream_.take_call();
   if (logged.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);

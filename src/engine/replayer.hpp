@@ -44,7 +44,7 @@ class Replayer {
 
   // Number of the next call; calls made so far.
   std::uint64_t next_event() const { return stream_.next_number(); }
-  bool at_last_event() const { return next_event() == stream_.reader().total_events(); }
+  bool at_last_event() const { return next_event() == total_events_; }
   // True while in the last recorded call, if the recorded run never returned from it.
   bool in_unfinished_call() const { return next_event() == unfinished_event_; }
   const DivergenceReport& report() const { return report_; }
@@ -71,6 +71,7 @@ class Replayer {
   std::vector<FunctionId> function_ids_;
   std::vector<LocalSite> sites_;
   SiteIndex index_;
+  std::uint64_t total_events_;
   std::uint64_t unfinished_event_;  // the number after the call that the recorded run never left; none: UINT64_MAX
   // What the program is doing now, in case it has to be reported.
   FunctionId function_ = kUnknownFunction;

@@ -112,7 +112,8 @@ void Session::attach_recorder(const Identity& identity) {
   info.emplace_back("thread-level", identity.thread_level);
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   Result<void> attached = Error{configuration_.directory + ": " + std::strerror(errno)};
-  if (dir >= 0) attached = recorder_.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
+  if (dir >= 0)
+    attached = recorder_.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
   if (attached) return;
   // The program goes on without us.
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
@@ -129,7 +130,8 @@ void Session::note(const char* key, const std::string& text) {
 // The record command reads this file at the end, the replay command before the start.
 void Session::append_note(const char* key, const std::string& text) {
   const std::string line = std::to_string(rank_) + '\t' + key + '\t' + one_line(text) + '\n';
-  const int fd = open((configuration_.directory + "/notes").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int fd =
+      open((configuration_.directory + "/notes").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return;
   if (write(fd, line.data(), line.size()) < 0) {
     // The disk is full: that the rank's log ends early says enough.
@@ -143,14 +145,16 @@ void Session::attach_replayer(const Identity& identity) {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) supervisor_.trouble(configuration_.directory + ": " + std::strerror(errno));
   const std::string log = "rank-" + std::to_string(identity.rank) + ".log";
-  if (faccessat(dir, log.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) at_end();  // it had not come so far when the run ended
+  if (faccessat(dir, log.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    at_end();  // it had not come so far when the run ended
   auto reader = trace::RankReader::open(dir, identity.rank, configuration_.trace_id);
   if (!reader) supervisor_.trouble(reader.error().what);
   for (const auto& [key, value] : describe_process()) {
     const std::string_view recorded = reader->info(key);
     if (key == "build-id" && value != recorded) supervisor_.trouble("this is another build of the program");
     if (key == "cmdline" && value != recorded)
-      supervisor_.trouble("the program has other arguments: \"" + one_line(value) + "\", recorded was \"" + one_line(recorded) + "\"");
+      supervisor_.trouble("the program has other arguments: \"" + one_line(value) + "\", recorded was \"" +
+                          one_line(recorded) + "\"");
   }
   replayer_.emplace(CallStream(std::move(*reader)), functions_);
   install_crash_handlers();
@@ -163,7 +167,8 @@ void Session::attach_replayer(const Identity& identity) {
 
 void log_call(FunctionId function, const void* caller, const Arguments& arguments) {
   Session& session = Session::get();
-  if (mode() == Mode::Record && session.calls_freely()) [[likely]] session.recorder().call(function, caller, arguments);
+  if (mode() == Mode::Record && session.calls_freely()) [[likely]]
+    session.recorder().call(function, caller, arguments);
   else session.call(function, caller, arguments);
 }
 
@@ -171,8 +176,10 @@ void log_return() { Session::get().returned(); }
 
 void Session::replay_call(FunctionId function, const void* caller, const Arguments& arguments) {
   insist(replayer_->call(function, caller, arguments));
-  supervisor_.entered(replayer_->next_event(), replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
-  if (replayer_->at_last_event()) [[unlikely]] at_last_call();
+  supervisor_.entered(replayer_->next_event(),
+                      replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
+  if (replayer_->at_last_event()) [[unlikely]]
+    at_last_call();
 }
 
 // The process may end any moment now, so the command must know where it was. If the recorded run never returned from
@@ -181,7 +188,9 @@ void Session::replay_call(FunctionId function, const void* caller, const Argumen
 void Session::at_last_call() {
   supervisor_.report_place();
   if (!replayer_->in_unfinished_call()) return;
-  if (supervisor_.hold(progress_, kLastCallPatience) && replayer_->stream().reader().end().kind != trace::EndKind::Exited) at_end();
+  if (supervisor_.hold(progress_, kLastCallPatience) &&
+      replayer_->stream().reader().end().kind != trace::EndKind::Exited)
+    at_end();
 }
 
 void Session::call(FunctionId function, const void* caller, const Arguments& arguments) {
@@ -274,13 +283,16 @@ void Session::process_exits(int status) {
   if (!attached_) return;
   if (now == Mode::Record) {
     if (settle_) settle_();
-    recorder_.writer().finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, recorder_.writer().in_call()});
+    recorder_.writer().finish(
+        {finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, recorder_.writer().in_call()});
   } else if (now == Mode::Replay && replayer_) {
     insist(replayer_->end_of_program());
     const trace::End end = replayer_->stream().reader().end();
     const bool known = end.kind == trace::EndKind::Finalized || end.kind == trace::EndKind::Exited;
     if (known && end.value != status)
-      insist(replayer_->mismatch(("the program ends with exit status " + std::to_string(status) + ", recorded was " + std::to_string(end.value)).c_str()));
+      insist(replayer_->mismatch(("the program ends with exit status " + std::to_string(status) + ", recorded was " +
+                                  std::to_string(end.value))
+                                     .c_str()));
     if (!finalized_ && !held_) supervisor_.hold(nullptr, kForEver);
     supervisor_.entered(replayer_->next_event(), RankState::Finalized);
     supervisor_.report_place();
@@ -327,12 +339,13 @@ void Session::install_crash_handlers() {
       sigaltstack(&stack, nullptr);
     }
   }
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_sigaction = hold_before_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigfillset(&action.sa_mask);
   for (const int signal : kCrashSignals)
-    if (sigaction(signal, nullptr, &g_before[signal]) == 0 && !is_the_programs(g_before[signal])) sigaction(signal, &action, nullptr);
+    if (sigaction(signal, nullptr, &g_before[signal]) == 0 && !is_the_programs(g_before[signal]))
+      sigaction(signal, &action, nullptr);
 }
 
 }  // namespace reprise::engine

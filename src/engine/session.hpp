@@ -28,7 +28,7 @@ struct Configuration {
 struct Identity {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
-  std::string library;        // "mpich"
+  std::string library;  // "mpich"
   std::string library_version;
   std::string thread_level;
 };
@@ -58,7 +58,8 @@ class Session {
 
   // What a front end does with a Fit other than Follows.
   void insist(Replayer::Fit fit) {
-    if (fit != Replayer::Fit::Follows) [[unlikely]] fail(fit);
+    if (fit != Replayer::Fit::Follows) [[unlikely]]
+      fail(fit);
   }
   // Waits until all ranks have reached their ends. Used before MPI_Abort and the like, so that the others are not cut
   // short of what they did in the recorded run.
@@ -67,9 +68,9 @@ class Session {
   // The recorded run was cut off inside the current call: wait for the others, then end as it ended. Never returns.
   [[noreturn]] void at_end();
 
-  void finalized();              // the front end's API has been shut down in good order
-  void aborting(int code);       // the program asked for the end of the whole job
-  void process_will_exit();      // exit() was called, libraries still work
+  void finalized();          // the front end's API has been shut down in good order
+  void aborting(int code);   // the program asked for the end of the whole job
+  void process_will_exit();  // exit() was called, libraries still work
   void process_exits(int status);
   void forked_child();
 

@@ -54,7 +54,8 @@ class SiteIndex {
     FunctionId function;
   };
   static std::uint64_t hash(FunctionId function, const void* address) {
-    return (reinterpret_cast<std::uintptr_t>(address) ^ static_cast<std::uint64_t>(function) << 48) * 0x9e3779b97f4a7c15ull;
+    return (reinterpret_cast<std::uintptr_t>(address) ^ static_cast<std::uint64_t>(function) << 48) *
+           0x9e3779b97f4a7c15ull;
   }
   bool grow();
   void place(const Slot& slot);

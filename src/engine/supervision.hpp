@@ -22,11 +22,11 @@
 namespace reprise::engine {
 
 enum class RankState : unsigned {
-  Running = 0,   // in the program's own code
-  InCall = 1,    // in an MPI call
-  LastCall = 2,  // in the last recorded call, from which the recorded run did not return
-  Holding = 3,   // at the end of its log (or about to crash or abort as recorded), waiting for the others
-  Finalized = 4, // after MPI_Finalize
+  Running = 0,    // in the program's own code
+  InCall = 1,     // in an MPI call
+  LastCall = 2,   // in the last recorded call, from which the recorded run did not return
+  Holding = 3,    // at the end of its log (or about to crash or abort as recorded), waiting for the others
+  Finalized = 4,  // after MPI_Finalize
 };
 
 // A call as it appears in a divergence report.

@@ -40,7 +40,8 @@ int connect_within(const addrinfo& address, int milliseconds) {
   if (error == EINPROGRESS) {
     pollfd ready{fd, POLLOUT, 0};
     socklen_t size = sizeof error;
-    if (poll(&ready, 1, milliseconds) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = ETIMEDOUT;
+    if (poll(&ready, 1, milliseconds) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+      error = ETIMEDOUT;
   }
   if (error != 0) {
     close(fd);
@@ -78,9 +79,11 @@ Result<void> Supervisor::connect(std::string_view address, std::uint32_t rank, s
     socket_ = connect_to(std::string(host), std::string(parts[1]));
     if (socket_ >= 0) break;
   }
-  if (socket_ < 0) return Error{"rank " + std::to_string(rank) + " cannot reach the replay command at " + std::string(address.substr(0, address.rfind(':')))};
-  const std::string hello = "hello " + std::string(parts[2]) + ' ' + std::to_string(rank) + ' ' + std::to_string(ranks) + ' ' +
-                            std::to_string(getpid()) + '\n';
+  if (socket_ < 0)
+    return Error{"rank " + std::to_string(rank) + " cannot reach the replay command at " +
+                 std::string(address.substr(0, address.rfind(':')))};
+  const std::string hello = "hello " + std::string(parts[2]) + ' ' + std::to_string(rank) + ' ' +
+                            std::to_string(ranks) + ' ' + std::to_string(getpid()) + '\n';
   send_line(hello.data(), hello.size());
 
   sigset_t all, before;
@@ -168,7 +171,8 @@ void Supervisor::diverged(const DivergenceReport& report) {
 
 bool Supervisor::hold(void (*progress)(), int milliseconds) {
   const std::uint64_t before = place_.load(std::memory_order_relaxed);
-  if (milliseconds < 0) place_.store((before >> 4) << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_release);
+  if (milliseconds < 0)
+    place_.store((before >> 4) << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_release);
   for (int waited = 0; !released_.load(std::memory_order_acquire); ++waited) {
     if (waited == milliseconds) return false;
     if (progress) progress();

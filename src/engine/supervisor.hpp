@@ -31,8 +31,9 @@ class Supervisor {
   [[noreturn]] void trouble(const std::string& text);
   [[noreturn]] void diverged(const DivergenceReport& report);
 
-  // Waits until every rank has reached its end, at most so many milliseconds (-1: for ever). True if they have. `progress` is called again and again: peers may still need this rank's
-  // MPI to move their messages. Safe in a signal handler if `progress` is.
+  // Waits until every rank has reached its end, at most so many milliseconds (-1: for ever). True if they have.
+  // `progress` is called again and again: peers may still need this rank's MPI to move their messages. Safe in a signal
+  // handler if `progress` is.
   bool hold(void (*progress)(), int milliseconds);
 
   // In an MPI call, as opposed to the program's own code?
@@ -54,7 +55,7 @@ class Supervisor {
   std::atomic<std::uint64_t> place_{0};
   std::atomic<std::int64_t> peer_{-1};
   std::atomic<bool> released_{false};
-  std::atomic_flag sending_;          // places must arrive in the order in which they were
+  std::atomic_flag sending_;  // places must arrive in the order in which they were
   std::uint64_t sent_ = UINT64_MAX;
   std::int64_t sent_peer_ = -1;
 };

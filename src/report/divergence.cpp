@@ -26,25 +26,31 @@ std::string call_words(const std::string& function, const engine::Arguments& val
   return words;
 }
 
-std::string line_words(analyze::SourceLines& lines, const std::string& module, const std::string& build_id, std::uint64_t offset) {
+std::string line_words(analyze::SourceLines& lines, const std::string& module, const std::string& build_id,
+                       std::uint64_t offset) {
   return module.empty() ? "an unknown place" : printable(lines.find(module, build_id, offset).text());
 }
 
 std::string reported_words(analyze::SourceLines& lines, const ReportedCall& call, const char* nothing) {
   if (call.function.empty()) return nothing;
-  return fmt::format("{} at {}", call_words(call.function, call.arguments), line_words(lines, call.module, call.build_id, call.offset));
+  return fmt::format("{} at {}", call_words(call.function, call.arguments),
+                     line_words(lines, call.module, call.build_id, call.offset));
 }
 
 const char* likely_causes(const engine::DivergenceReport& report) {
-  if (report.recorded.function == report.actual.function && !report.actual.function.empty() && report.recorded.offset == report.actual.offset)
-    return "the program computed another value: other input or environment, uninitialised memory, a race between threads,\n"
+  if (report.recorded.function == report.actual.function && !report.actual.function.empty() &&
+      report.recorded.offset == report.actual.offset)
+    return "the program computed another value: other input or environment, uninitialised memory, a race between "
+           "threads,\n"
            "    or a source of chance that Reprise does not record (reprise show lists unsupported calls)";
-  return "the program took another path: other input or environment, a changed file or library, a race between threads,\n"
+  return "the program took another path: other input or environment, a changed file or library, a race between "
+         "threads,\n"
          "    or a source of chance that Reprise does not record (reprise show lists unsupported calls)";
 }
 
 // The call with this number, in words.
-std::string call_at(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint64_t number, analyze::SourceLines& lines) {
+std::string call_at(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint64_t number,
+                    analyze::SourceLines& lines) {
   auto timeline = analyze::Timeline::open(dir_fd, rank, trace_id);
   if (!timeline) return printable(timeline.error().what);
   for (;;) {
@@ -61,7 +67,8 @@ std::string call_at(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std:
 
 void print_divergence(std::uint32_t rank, const engine::DivergenceReport& report) {
   analyze::SourceLines lines;
-  fmt::print(stderr, "reprise: the replay diverged at call {} of rank {}: {}\n", report.event, rank, printable(report.reason));
+  fmt::print(stderr, "reprise: the replay diverged at call {} of rank {}: {}\n", report.event, rank,
+             printable(report.reason));
   fmt::print(stderr, "  recorded: {}\n", reported_words(lines, report.recorded, "(see the reason)"));
   fmt::print(stderr, "  now:      {}\n", reported_words(lines, report.actual, "the end of the program"));
   fmt::print(stderr, "  likely:   {}\n", likely_causes(report));
@@ -76,11 +83,14 @@ void print_places(const std::vector<Place>& places, int dir_fd, std::uint64_t tr
     else if (place.state == RankState::Finalized) words = "after MPI_Finalize";
     else if (place.state == RankState::Holding) words = "at the end of its log";
     else if (place.event == 0) words = "before MPI_Init";
-    else words = fmt::format("{} {}", place.state == RankState::Running ? "after" : "in", call_at(dir_fd, place.rank, trace_id, place.event - 1, lines));
+    else
+      words = fmt::format("{} {}", place.state == RankState::Running ? "after" : "in",
+                          call_at(dir_fd, place.rank, trace_id, place.event - 1, lines));
     groups[words].push_back(place.rank);
   }
   std::vector<std::pair<std::string, std::vector<std::uint32_t>>> sorted(groups.begin(), groups.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   for (const auto& [words, ranks] : sorted)
     fmt::print(stderr, "  {} {:<10} {}\n", ranks.size() == 1 ? "rank " : "ranks", number_ranges(ranks), words);
 }

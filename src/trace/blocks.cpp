@@ -80,8 +80,7 @@ Result<void> check_file_header(std::span<const std::uint8_t> bytes, FileKind kin
   if (version < kOldestReadable || byte_order != kByteOrder || features != kFeatures || capacity != kChunkCapacity)
     return damaged(file, 8, "the file header holds values that this format does not have");
   if (trace_id != expected.trace_id) return damaged(file, 24, "the file belongs to another trace");
-  if (rank != expected.rank || stream != expected.stream)
-    return damaged(file, 32, "the file belongs to another rank");
+  if (rank != expected.rank || stream != expected.stream) return damaged(file, 32, "the file belongs to another rank");
   return {};
 }
 

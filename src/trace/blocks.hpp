@@ -28,12 +28,12 @@ enum class FileKind { Log, Open };
 
 struct BlockHeader {
   BlockKind kind = BlockKind::Info;
-  std::uint64_t number = 0;          // CHUNK: its number; END: how many chunks there are
-  std::uint64_t first_event = 0;     // events before this block
-  std::uint64_t events = 0;          // in this block
+  std::uint64_t number = 0;       // CHUNK: its number; END: how many chunks there are
+  std::uint64_t first_event = 0;  // events before this block
+  std::uint64_t events = 0;       // in this block
   std::uint64_t first_wildcard = 0;
   std::uint32_t wildcards = 0;
-  std::uint32_t lates = 0;           // LATE records in this block: a search may hop over blocks without any
+  std::uint32_t lates = 0;  // LATE records in this block: a search may hop over blocks without any
   std::uint32_t payload_size = 0;
   std::uint64_t payload_checksum = 0;
 };

@@ -33,9 +33,7 @@ std::uint8_t* map_private(std::size_t size) {
 
 LiveWords* live_of(std::uint8_t* memory) { return reinterpret_cast<LiveWords*>(memory + kLiveOffset); }
 
-void store(std::uint64_t& word, std::uint64_t value) {
-  std::atomic_ref(word).store(value, std::memory_order_release);
-}
+void store(std::uint64_t& word, std::uint64_t value) { std::atomic_ref(word).store(value, std::memory_order_release); }
 
 }  // namespace
 

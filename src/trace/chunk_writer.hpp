@@ -41,7 +41,7 @@ struct LiveWords {
   std::uint64_t chunk_number;
   std::uint64_t commit;  // low half: bytes of committed records; high half: hits since the last record
   std::uint64_t in_call;
-  std::uint64_t end;     // low half: EndKind; high half: its value
+  std::uint64_t end;  // low half: EndKind; high half: its value
 };
 inline constexpr std::size_t kLiveOffset = 64;
 inline constexpr std::size_t kRecordsOffset = 4096;
@@ -70,7 +70,8 @@ class ChunkWriter {
   // Room for one record of at most `payload` bytes (kMaxRecord at the most); write there, then commit() its end.
   // Behind every record there stays room for the PAUSE record that ends the chunk.
   std::uint8_t* reserve(Kind kind, std::size_t payload) {
-    if (cursor_ + kMaxHead + payload + kMaxHead > kChunkCapacity) [[unlikely]] close_chunk();
+    if (cursor_ + kMaxHead + payload + kMaxHead > kChunkCapacity) [[unlikely]]
+      close_chunk();
     std::uint8_t* out = records_ + cursor_;
     const std::uint32_t hits = hits_;
     *out++ = static_cast<std::uint8_t>(static_cast<unsigned>(kind) << 4 | (hits < 15 ? hits : 15));
@@ -86,17 +87,20 @@ class ChunkWriter {
 
   // A slot inside a record of the open chunk was changed in place.
   void touched(const std::uint8_t* at, std::size_t size) {
-    if (plain_) [[unlikely]] write_through(at, size);
+    if (plain_) [[unlikely]]
+      write_through(at, size);
   }
 
   void set_in_call(bool inside) {
     std::atomic_ref(live_->in_call).store(inside, std::memory_order_relaxed);
-    if (plain_) [[unlikely]] write_word(&live_->in_call);
+    if (plain_) [[unlikely]]
+      write_word(&live_->in_call);
   }
   bool in_call() const { return live_->in_call != 0; }
   void set_end(EndKind kind, std::int32_t value) {
     std::atomic_ref(live_->end).store(end_word(kind, value), std::memory_order_relaxed);
-    if (plain_) [[unlikely]] write_word(&live_->end);
+    if (plain_) [[unlikely]]
+      write_word(&live_->end);
   }
 
   // Slots may be changed in place only while the chunk that holds them is open.
@@ -122,7 +126,8 @@ class ChunkWriter {
   void publish() {
     const std::uint64_t word = cursor_ | static_cast<std::uint64_t>(hits_) << 32;
     std::atomic_ref(live_->commit).store(word, std::memory_order_release);
-    if (plain_) [[unlikely]] write_commit();
+    if (plain_) [[unlikely]]
+      write_commit();
   }
 
   // A chunk that was full before there was a log: a map of its own, the block behind this struct.

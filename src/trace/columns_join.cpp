@@ -38,10 +38,19 @@ struct Source {
 class Joiner {
  public:
   Joiner(const std::array<ColumnBytes, kColumns>& columns, std::uint8_t* out)
-      : lates_(columns[kLates]), heads_(columns[kHeads]), hits_(columns[kHits]), events_(columns[kEvents]),
-        codes_(columns[kCodes]), tags_(columns[kTags]), poll_symbols_(columns[kPollSymbols]),
-        poll_bits_({columns[kPollBits].bytes.data(), columns[kPollBits].size}), index_counts_(columns[kIndexCounts]),
-        index_values_(columns[kIndexValues]), times_(columns[kTimes]), defines_(columns[kDefines]), out_(out),
+      : lates_(columns[kLates]),
+        heads_(columns[kHeads]),
+        hits_(columns[kHits]),
+        events_(columns[kEvents]),
+        codes_(columns[kCodes]),
+        tags_(columns[kTags]),
+        poll_symbols_(columns[kPollSymbols]),
+        poll_bits_({columns[kPollBits].bytes.data(), columns[kPollBits].size}),
+        index_counts_(columns[kIndexCounts]),
+        index_values_(columns[kIndexValues]),
+        times_(columns[kTimes]),
+        defines_(columns[kDefines]),
+        out_(out),
         limit_(out + kChunkCapacity) {}
 
   const char* run() {

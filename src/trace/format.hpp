@@ -15,14 +15,14 @@
 
 namespace reprise::trace {
 
-inline constexpr std::uint32_t kFormatVersion = 1;     // written
-inline constexpr std::uint32_t kOldestReadable = 1;    // a file says the oldest reader version that understands it
+inline constexpr std::uint32_t kFormatVersion = 1;   // written
+inline constexpr std::uint32_t kOldestReadable = 1;  // a file says the oldest reader version that understands it
 
 inline constexpr char kLogMagic[8] = {'R', 'P', 'R', 'S', 'L', 'O', 'G', '\n'};
 inline constexpr char kOpenMagic[8] = {'R', 'P', 'R', 'S', 'O', 'P', 'N', '\n'};
 inline constexpr std::uint32_t kBlockMagic = 0x4b4c4252;  // "RBLK"
 
-inline constexpr std::uint32_t kChunkCapacity = 1u << 20;   // bytes of records in an open chunk
+inline constexpr std::uint32_t kChunkCapacity = 1u << 20;        // bytes of records in an open chunk
 inline constexpr std::uint32_t kMaxRecord = kChunkCapacity / 4;  // the largest single record
 inline constexpr std::uint32_t kMaxBlockPayload = 8u << 20;
 inline constexpr std::uint32_t kMaxRanks = 1u << 22;
@@ -34,14 +34,14 @@ enum class BlockKind : std::uint32_t { Info = 1, Chunk = 2, End = 3 };
 // Kinds of records: the upper four bits of a head byte. The lower four hold the hits, 15 meaning 15 plus a varint
 // that follows the head byte.
 enum class Kind : std::uint8_t {
-  Event = 0,    // a call that was not predicted: what was wrong about the prediction
-  Wildcard = 1, // a wildcard receive was posted: a slot that is filled when its outcome is known
-  Poll = 2,     // a series of failed tests at one call site: a slot that counts
-  Indices = 3,  // which requests Waitany, Waitsome, Testany, Testsome reported
-  Time = 4,     // a clock value
-  Late = 5,     // the outcome of a wildcard receive whose slot lies in an earlier chunk
-  Define = 6,   // a function, module, call site, communicator or note, numbered in order of definition
-  Pause = 15,   // nothing but its hits (ends a chunk)
+  Event = 0,     // a call that was not predicted: what was wrong about the prediction
+  Wildcard = 1,  // a wildcard receive was posted: a slot that is filled when its outcome is known
+  Poll = 2,      // a series of failed tests at one call site: a slot that counts
+  Indices = 3,   // which requests Waitany, Waitsome, Testany, Testsome reported
+  Time = 4,      // a clock value
+  Late = 5,      // the outcome of a wildcard receive whose slot lies in an earlier chunk
+  Define = 6,    // a function, module, call site, communicator or note, numbered in order of definition
+  Pause = 15,    // nothing but its hits (ends a chunk)
 };
 
 enum class Definition : std::uint8_t { Function = 1, Module = 2, Site = 3, Communicator = 4, Note = 5 };

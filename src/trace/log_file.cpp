@@ -72,8 +72,7 @@ Result<void> LogFile::read_payload(std::uint64_t offset, const BlockHeader& head
   out.resize(header.payload_size);
   const std::int64_t got = read_all(log_.get(), out.data(), out.size(), offset + kBlockHeaderSize);
   if (got < 0) return unreadable(name_, static_cast<int>(-got));
-  if (static_cast<std::size_t>(got) < out.size())
-    return damaged(name_, offset, "the log is cut off within this block");
+  if (static_cast<std::size_t>(got) < out.size()) return damaged(name_, offset, "the log is cut off within this block");
   if (!payload_matches(header, out)) return damaged(name_, offset, "the block's checksum is wrong");
   return {};
 }
@@ -151,8 +150,9 @@ Result<void> LogFile::choose_open_chunk(std::uint64_t number, std::uint64_t comm
   if (number == chunks_) return read_open_records(commit);
   if (chunks_ == 0 || number != chunks_ - 1) {
     if (!torn_.empty()) return Error{torn_};
-    return damaged(open_name_, kLiveOffset, "it holds chunk " + std::to_string(number) + ", but " + name_ + " holds " +
-                                                std::to_string(chunks_) + " chunks");
+    return damaged(open_name_, kLiveOffset,
+                   "it holds chunk " + std::to_string(number) + ", but " + name_ + " holds " + std::to_string(chunks_) +
+                       " chunks");
   }
   // Killed while this chunk was closed or sealed; a torn END block may follow. The block is whole by its length;
   // whether by its content, the checksum says.

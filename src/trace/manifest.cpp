@@ -31,9 +31,9 @@ using nlohmann::json;
 constexpr const char* kName = "manifest.json";
 constexpr const char* kTemporaryName = "manifest.json.tmp";
 constexpr std::size_t kMaxFile = 64u << 20;
-constexpr std::size_t kMaxCommand = 65536;      // entries
+constexpr std::size_t kMaxCommand = 65536;       // entries
 constexpr std::size_t kMaxAppended = 16u << 20;  // exits, notes
-constexpr std::size_t kMaxArgument = 1u << 20;  // bytes of one entry
+constexpr std::size_t kMaxArgument = 1u << 20;   // bytes of one entry
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kMaxValues = 4 * kMaxCommand;
 
@@ -137,9 +137,7 @@ std::string text_from(const json& value, const std::string& name, std::size_t li
   return text;
 }
 
-std::string text_member(const json& object, const char* key) {
-  return text_from(member(object, key), key, kMaxText);
-}
+std::string text_member(const json& object, const char* key) { return text_from(member(object, key), key, kMaxText); }
 
 template <class Int>
 Int integer(const json& object, const char* key, std::int64_t least = std::numeric_limits<Int>::min(),

@@ -15,8 +15,8 @@
 
 namespace reprise::trace {
 
-inline constexpr unsigned kExactPolls = 32;       // symbols 0..31: that many failures
-inline constexpr unsigned kFineWidth = 20;        // bit lengths 6..20: eight classes each
+inline constexpr unsigned kExactPolls = 32;                                    // symbols 0..31: that many failures
+inline constexpr unsigned kFineWidth = 20;                                     // bit lengths 6..20: eight classes each
 inline constexpr unsigned kCoarseSymbol = kExactPolls + (kFineWidth - 5) * 8;  // bit lengths 21..63: one class each
 inline constexpr unsigned kUnsuccessful = kCoarseSymbol + (63 - kFineWidth);   // the next series ended in failure
 static_assert(kUnsuccessful <= 255);

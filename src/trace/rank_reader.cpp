@@ -145,9 +145,7 @@ Result<LateOutcome> RankReader::late(std::uint64_t ordinal) {
 }
 
 const End& RankReader::end() const { return state_->log.end(); }
-std::uint64_t RankReader::total_events() const {
-  return state_->log.chunk_events() + state_->log.open_counts().events;
-}
+std::uint64_t RankReader::total_events() const { return state_->log.chunk_events() + state_->log.open_counts().events; }
 bool RankReader::unsealed() const { return !state_->log.sealed(); }
 
 }  // namespace reprise::trace

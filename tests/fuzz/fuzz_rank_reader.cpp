@@ -130,9 +130,7 @@ void log_something(ChunkWriter& writer, std::mt19937_64& random, int records) {
         out = writer.reserve(Kind::Late, 3 * kMaxVarint);
         out = put_signed(put_varint(put_varint(out, random() % 30), 4), 7);
         break;
-      default:
-        out = writer.reserve(Kind::Define, 16);
-        out = put_string(out, "\x01MPI_Recv");
+      default: out = writer.reserve(Kind::Define, 16); out = put_string(out, "\x01MPI_Recv");
     }
     writer.commit(out);
   }

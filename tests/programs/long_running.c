@@ -2,9 +2,11 @@
 // its digest so far. A line per 1000 messages; a progress map that outlives SIGKILL (see common.h).
 //
 //   long_running DIR [--messages N] [--fault none|segv|abort|mpi_abort|exit|exit_zero] [--rank R] [--at CALLS]
+//                    [--clock READS]
 //
 // The fault strikes rank R once it has made CALLS calls. The sum of all values does not depend on the order, so a
-// run's result can be checked without a replay.
+// run's result can be checked without a replay. Every rank reads the clock READS times per message, which makes its log
+// grow fast and changes nothing else.
 #include <signal.h>
 
 #include "common.h"
@@ -15,6 +17,7 @@ static const char* fault = "none";
 static int fault_rank = 0;
 static long fault_at = -1;
 static long messages = 100000;
+static long clock_reads = 0;
 
 static void options(int argc, char** argv) {
   for (int i = 2; i + 1 < argc; i += 2) {
@@ -22,10 +25,12 @@ static void options(int argc, char** argv) {
     if (strcmp(argv[i], "--fault") == 0) fault = argv[i + 1];
     if (strcmp(argv[i], "--rank") == 0) fault_rank = atoi(argv[i + 1]);
     if (strcmp(argv[i], "--at") == 0) fault_at = atol(argv[i + 1]);
+    if (strcmp(argv[i], "--clock") == 0) clock_reads = atol(argv[i + 1]);
   }
 }
 
 static void maybe_fail(void) {
+  for (long i = 0; i < clock_reads; ++i) MPI_Wtime();
   if (world_rank != fault_rank || fault_at < 0 || (long)progress->ended < fault_at) return;
   fault_at = -1;
   say("now: %s", fault);

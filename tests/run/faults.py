@@ -203,8 +203,8 @@ def disk_full(late):
 
 def run_out_of_disk(scene, place, trace, late):
     """False when the log needed no more room after the disk was full."""
-    messages = 400000
-    command = scene.launch(RANKS, scene.program("long_running"), "--messages", messages)
+    messages = 50000
+    command = scene.launch(RANKS, scene.program("long_running"), "--messages", messages, "--clock", 20)
     scene.clear()
     child = scene.start([scene.settings.reprise, "record", "-o", trace, "--", *command])
     if late:

@@ -31,8 +31,8 @@ TEST_P(TraceFaults, SigkillLosesNothingThatWasCommitted) {
   const std::uint64_t seed = test_seed();
   SCOPED_TRACE("REPRISE_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  auto* done = static_cast<std::uint64_t*>(
-      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* done =
+      static_cast<std::uint64_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::uint64_t most_chunks = 0;
   // Some rounds must be long enough to close a chunk, however slow the build (sanitizers) or the machine is.
   const auto rounds = [&] { return plain() || most_chunks > 0 ? 30 : 40; };
@@ -41,8 +41,7 @@ TEST_P(TraceFaults, SigkillLosesNothingThatWasCommitted) {
     *done = 0;
     const pid_t child = ::fork();
     if (child == 0) log_for_ever(dir, plain(), done);
-    while (*static_cast<volatile std::uint64_t*>(done) == 0 && ::waitpid(child, nullptr, WNOHANG) == 0) {
-    }
+    while (*static_cast<volatile std::uint64_t*>(done) == 0 && ::waitpid(child, nullptr, WNOHANG) == 0) {}
     const timespec pause{0, static_cast<long>(random() % (round < 30 ? 40'000'000 : 990'000'000))};
     ::nanosleep(&pause, nullptr);
     ::kill(child, SIGKILL);
@@ -140,7 +139,7 @@ TEST_P(TraceFaults, AFileSizeLimitStopsTheRecordingWithoutASignal) {
   TemporaryDirectory dir;
   struct rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-  const struct rlimit low{2u << 20, old.rlim_max};
+  const struct rlimit low { 2u << 20, old.rlim_max };
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
   Recorder recorder;
   const Content expected = log_until_stopped(recorder, dir, plain());
@@ -153,7 +152,7 @@ TEST_P(TraceFaults, NoRoomForTheOpenFileIsAnErrorAtTheStart) {
   TemporaryDirectory dir;
   struct rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-  const struct rlimit low{1u << 19, old.rlim_max};
+  const struct rlimit low { 1u << 19, old.rlim_max };
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
   Recorder recorder;
   const auto attached = recorder.writer.attach(dir.fd(), {kTestTrace, 0, 0}, {}, plain());
@@ -182,7 +181,7 @@ TEST_P(TraceFaults, FinishWithoutRoomKeepsTheOpenFile) {
   // The log may not grow by a byte; the open file is still far below the limit.
   struct rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-  const struct rlimit low{std::filesystem::file_size(dir.path("rank-0.log")), old.rlim_max};
+  const struct rlimit low { std::filesystem::file_size(dir.path("rank-0.log")), old.rlim_max };
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
   recorder.writer.finish({EndKind::Finalized, 0, false});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);

@@ -114,8 +114,8 @@ TEST(TraceLate, MemoryDoesNotGrowWithTheLog) {
     struct rusage after;
     ::getrusage(RUSAGE_SELF, &after);
     const long grown = after.ru_maxrss - before.ru_maxrss;
-    std::printf("  %llu receives, all completed late: peak memory +%ld KiB\n",
-                static_cast<unsigned long long>(ordinal), grown);
+    std::printf("  %llu receives, all completed late: peak memory +%ld KiB\n", static_cast<unsigned long long>(ordinal),
+                grown);
     std::fflush(stdout);
     ::_exit(ordinal == kPosted && grown < 40 * 1024 ? 0 : 4);
   }

@@ -120,8 +120,8 @@ inline std::vector<std::uint8_t> random_payload(Kind kind, Random& random, std::
 }
 
 inline Kind random_kind(Random& random) {
-  constexpr Kind kKinds[] = {Kind::Event,   Kind::Wildcard, Kind::Poll,   Kind::Event,   Kind::Wildcard, Kind::Poll,
-                             Kind::Indices, Kind::Time,     Kind::Late,   Kind::Define,  Kind::Pause};
+  constexpr Kind kKinds[] = {Kind::Event,   Kind::Wildcard, Kind::Poll, Kind::Event,  Kind::Wildcard, Kind::Poll,
+                             Kind::Indices, Kind::Time,     Kind::Late, Kind::Define, Kind::Pause};
   return kKinds[random() % std::size(kKinds)];
 }
 

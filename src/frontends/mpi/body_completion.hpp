@@ -126,7 +126,8 @@ inline bool replayed_indices(int count, std::vector<std::uint32_t>& out) {
   bool undefined = false;
   session.insist(session.replayer().indices(out, undefined));
   for (const std::uint32_t index : out)
-    if (index >= static_cast<std::uint32_t>(count)) session.insist(session.replayer().mismatch("the recorded call had more requests"));
+    if (index >= static_cast<std::uint32_t>(count))
+      session.insist(session.replayer().mismatch("the recorded call had more requests"));
   return !undefined;
 }
 
@@ -137,11 +138,12 @@ inline int wait_for_one(Entry& entry, MPI_Request* requests, std::uint32_t index
 }
 
 // Waits for exactly the reported requests, by one Waitall, so that errors come as MPI_ERR_IN_STATUS as they did.
-inline int wait_for_some(Entry& entry, MPI_Request* requests, const std::vector<std::uint32_t>& list, int* outcount, int* indices,
-                         MPI_Status* statuses) {
+inline int wait_for_some(Entry& entry, MPI_Request* requests, const std::vector<std::uint32_t>& list, int* outcount,
+                         int* indices, MPI_Status* statuses) {
   Room<MPI_Request> chosen(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) chosen[i] = requests[list[i]];
-  const int rc = entry.other<WaitallFunction>(Function::Waitall)(static_cast<int>(list.size()), chosen.data(), statuses);
+  const int rc =
+      entry.other<WaitallFunction>(Function::Waitall)(static_cast<int>(list.size()), chosen.data(), statuses);
   for (std::size_t i = 0; i < list.size(); ++i) {
     requests[list[i]] = chosen[i];
     indices[i] = static_cast<int>(list[i]);
@@ -203,7 +205,8 @@ int Waitany(Entry& entry, Real real, int count, MPI_Request* requests, int* inde
 }
 
 template <class Real>
-int Waitsome(Entry& entry, Real real, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+int Waitsome(Entry& entry, Real real, int count, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses) {
   entry.begin(completion_call(count));
   int rc;
   std::vector<std::uint32_t> list;
@@ -289,7 +292,8 @@ int Testany(Entry& entry, Real real, int count, MPI_Request* requests, int* inde
 }
 
 template <class Real>
-int Testsome(Entry& entry, Real real, int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+int Testsome(Entry& entry, Real real, int count, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses) {
   Poll poll(entry, completion_call(count));
   int rc = MPI_SUCCESS;
   std::vector<std::uint32_t> list;

@@ -30,8 +30,9 @@ void settle_call_in_flight() {
 void report_to_doctor() {
   const Session& session = Session::get();
   const std::string path = session.configuration().directory + "/seen-" + std::to_string(g_identity.rank);
-  std::string text = "rank=" + std::to_string(g_identity.rank) + "\nranks=" + std::to_string(g_identity.ranks) + "\nmpi=" + g_identity.library +
-                     "\nmpi-library=" + g_identity.library_version + "\ncalls=" + std::to_string(session.calls_seen()) + '\n';
+  std::string text = "rank=" + std::to_string(g_identity.rank) + "\nranks=" + std::to_string(g_identity.ranks) +
+                     "\nmpi=" + g_identity.library + "\nmpi-library=" + g_identity.library_version +
+                     "\ncalls=" + std::to_string(session.calls_seen()) + '\n';
   for (const auto& [key, value] : engine::describe_process())
     if (key != "cmdline") text += key + '=' + value + '\n';
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);

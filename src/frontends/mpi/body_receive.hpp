@@ -37,8 +37,9 @@ int record_wildcard(const Call& call, MPI_Status* status, Receive receive) {
   auto settle = [&] {
     Session::Lock lock(session);
     const bool known = observed.filled();
-    session.recorder().resolve_blocking(slot, known ? trace::kSourceBase + static_cast<std::uint32_t>(observed->MPI_SOURCE) : trace::kRefused,
-                                        known ? observed->MPI_TAG : 0);
+    session.recorder().resolve_blocking(
+        slot, known ? trace::kSourceBase + static_cast<std::uint32_t>(observed->MPI_SOURCE) : trace::kRefused,
+        known ? observed->MPI_TAG : 0);
     if (known) pending_receives().blocking_completed(call.values[engine::kComm], observed->MPI_TAG);
   };
   int rc;
@@ -57,20 +58,23 @@ inline engine::WildcardOutcome replayed_wildcard(bool blocking) {
   session.insist(session.replayer().wildcard(outcome));
   if (outcome.code == trace::kAmbiguous)
     session.supervisor().warn("the recorded run could not see which message the receive of call " +
-                              std::to_string(session.replayer().next_event() - 1) + " took; this replay may differ from there on");
+                              std::to_string(session.replayer().next_event() - 1) +
+                              " took; this replay may differ from there on");
   if (blocking && outcome.code == trace::kPending) session.at_end();
   return outcome;
 }
 
 template <class Real, class Count>
-int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+         MPI_Status* status) {
   Call call = receive_call(comm, source, tag);
   call.bytes(count, type);
   entry.begin(call);
   PendingReceives& pending = pending_receives();
   int rc;
   if (entry.recording() && source == MPI_ANY_SOURCE) {
-    rc = record_wildcard(call, status, [&](MPI_Status* into) { return real(buf, count, type, source, tag, comm, into); });
+    rc = record_wildcard(call, status,
+                         [&](MPI_Status* into) { return real(buf, count, type, source, tag, comm, into); });
   } else if (entry.recording() && pending.any_unknown()) {
     ObservedStatus observed(status);
     rc = real(buf, count, type, source, tag, comm, observed.get());
@@ -94,7 +98,8 @@ int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int
 }
 
 template <class Real, class Count>
-int Irecv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+int Irecv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Request* request) {
   Call call = receive_call(comm, source, tag);
   call.bytes(count, type);
   entry.begin(call);
@@ -123,9 +128,9 @@ int Irecv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, in
     const engine::WildcardOutcome outcome = replayed_wildcard(false);
     if (outcome.code >= trace::kSourceBase)
       rc = real(buf, count, type, static_cast<int>(outcome.code - trace::kSourceBase), outcome.tag, comm, request);
-    else if (outcome.code == trace::kUnmatched)
-      rc = idle_request(request);
-    else  // refused again; or nobody saw what it took, and no receive after it could have wanted that (pending_receives)
+    else if (outcome.code == trace::kUnmatched) rc = idle_request(request);
+    else  // refused again; or nobody saw what it took, and no receive after it could have wanted that
+          // (pending_receives)
       rc = real(buf, count, type, source, tag, comm, request);
   } else {
     rc = real(buf, count, type, source, tag, comm, request);

@@ -47,14 +47,16 @@ void append_members(MPI_Comm comm, Function group_of, std::vector<int>& out) {
     std::iota(ranks.begin(), ranks.end(), 0);
     const std::size_t before = out.size();
     out.resize(before + ranks.size());
-    ask<int (*)(MPI_Group, int, const int*, MPI_Group, int*)>(Function::Group_translate_ranks, group, size, ranks.data(), world,
-                                                              out.data() + before);
+    ask<int (*)(MPI_Group, int, const int*, MPI_Group, int*)>(Function::Group_translate_ranks, group, size,
+                                                              ranks.data(), world, out.data() + before);
     free_group(world);
   }
   free_group(group);
 }
 
-std::uint64_t digest(const void* data, std::size_t size, std::uint64_t seed) { return XXH3_64bits_withSeed(data, size, seed); }
+std::uint64_t digest(const void* data, std::size_t size, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(data, size, seed);
+}
 
 }  // namespace
 
@@ -107,7 +109,8 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
     made.members = all_[static_cast<std::size_t>(parent)].members;
     made.local_size = all_[static_cast<std::size_t>(parent)].local_size;
   }
-  // Both sides of an intercommunicator must agree: members in world order, and no parent (the sides have different ones).
+  // Both sides of an intercommunicator must agree: members in world order, and no parent (the sides have different
+  // ones).
   const bool inter = made.local_size != made.members.size();
   std::vector<int> named = made.members;
   if (inter && made.local_size > 0 && named.front() > named[made.local_size])

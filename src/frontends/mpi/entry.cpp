@@ -20,11 +20,14 @@ std::int64_t ask_communicator_number(MPI_Comm comm) { return communicators().num
 
 void Entry::new_communicator(MPI_Comm comm, MPI_Comm parent) { communicators().made(comm, parent, name(), false); }
 
-void Entry::new_communicator_later(const MPI_Comm* comm, MPI_Comm parent) { communicators().made(*comm, parent, name(), true); }
+void Entry::new_communicator_later(const MPI_Comm* comm, MPI_Comm parent) {
+  communicators().made(*comm, parent, name(), true);
+}
 
 void Entry::wake() {
   if (library_is_ours()) Session::get().wake(kFunctions);
-  else Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
+  else
+    Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
 }
 
 void Entry::unsupported(const char* reason) {

@@ -44,7 +44,8 @@ template <class Handle>
 inline std::int64_t known_or_ask(KnownHandle& known, Handle handle, std::int64_t (*ask)(Handle)) {
   const std::uint64_t key = handle_key(handle);
   const std::uint32_t generation = g_handle_generation.load(std::memory_order_relaxed);
-  if (known.key != key || known.generation != generation) [[unlikely]] known = {key, ask(handle), generation};
+  if (known.key != key || known.generation != generation) [[unlikely]]
+    known = {key, ask(handle), generation};
   return known.value;
 }
 inline std::int64_t communicator_number(MPI_Comm comm) { return known_or_ask(t_comm, comm, ask_communicator_number); }
@@ -54,7 +55,8 @@ inline void forget_handles() { g_handle_generation.fetch_add(1, std::memory_orde
 inline bool is_any_source(int source) { return source == MPI_ANY_SOURCE; }
 
 inline std::int64_t canonical_peer(int rank) {
-  if (rank >= 0) [[likely]] return rank;
+  if (rank >= 0) [[likely]]
+    return rank;
   if (rank == MPI_ANY_SOURCE) return engine::kAnySource;
   if (rank == MPI_PROC_NULL) return engine::kProcNull;
   if (rank == MPI_ROOT) return engine::kRootItself;

@@ -14,9 +14,10 @@ bool g_have_progress_request = false;
 bool make_idle_comm() {
   if (g_have_idle_comm) return true;
   MPI_Group group = handles().group_null;
-  if (resolve_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &group) != MPI_SUCCESS) return false;
-  g_have_idle_comm =
-      resolve_function<int (*)(MPI_Comm, MPI_Group, MPI_Comm*)>(Function::Comm_create)(handles().comm_self, group, &g_idle_comm) == MPI_SUCCESS;
+  if (resolve_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &group) != MPI_SUCCESS)
+    return false;
+  g_have_idle_comm = resolve_function<int (*)(MPI_Comm, MPI_Group, MPI_Comm*)>(Function::Comm_create)(
+                         handles().comm_self, group, &g_idle_comm) == MPI_SUCCESS;
   resolve_function<int (*)(MPI_Group*)>(Function::Group_free)(&group);
   return g_have_idle_comm;
 }
@@ -39,7 +40,8 @@ void make_progress() {
   t_state.inside = true;  // what the library calls for this is not the program's
   using Test = int (*)(MPI_Request*, int*, MPI_Status*);
   int flag = 0;
-  for (int i = 0; i < kPokes; ++i) resolve_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
+  for (int i = 0; i < kPokes; ++i)
+    resolve_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
   t_state.inside = inside;
 }
 

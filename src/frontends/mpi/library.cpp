@@ -32,15 +32,18 @@ void* symbol(const char* name) {
 
 void* look_up(Function function, Flavor flavor) {
   char name[128];
-  std::snprintf(name, sizeof name, "%s%s", flavor == Flavor::Pmpi ? "P" : "", kFunctionNames[static_cast<std::size_t>(function)]);
+  std::snprintf(name, sizeof name, "%s%s", flavor == Flavor::Pmpi ? "P" : "",
+                kFunctionNames[static_cast<std::size_t>(function)]);
   void* found = symbol(name);
   if (!found) {
     char text[256];
-    const int size = std::snprintf(text, sizeof text, "reprise: the program calls %s, but no loaded MPI library has it\n", name);
+    const int size =
+        std::snprintf(text, sizeof text, "reprise: the program calls %s, but no loaded MPI library has it\n", name);
     if (write(STDERR_FILENO, text, static_cast<std::size_t>(size)) >= 0) _exit(125);
     _exit(125);
   }
-  g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found, std::memory_order_relaxed);
+  g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found,
+                                                                                          std::memory_order_relaxed);
   return found;
 }
 
@@ -63,13 +66,17 @@ bool library_is_ours() {
 const Handles& handles() {
 #ifdef OPEN_MPI
   static const Handles known = {
-      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_world")),       static_cast<MPI_Comm>(symbol("ompi_mpi_comm_self")),
-      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_null")),        static_cast<MPI_Request>(symbol("ompi_request_null")),
-      static_cast<MPI_Datatype>(symbol("ompi_mpi_datatype_null")), static_cast<MPI_Datatype>(symbol("ompi_mpi_byte")),
+      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_world")),
+      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_self")),
+      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_null")),
+      static_cast<MPI_Request>(symbol("ompi_request_null")),
+      static_cast<MPI_Datatype>(symbol("ompi_mpi_datatype_null")),
+      static_cast<MPI_Datatype>(symbol("ompi_mpi_byte")),
       static_cast<MPI_Group>(symbol("ompi_mpi_group_null")),
   };
 #else
-  static const Handles known = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL, MPI_DATATYPE_NULL, MPI_BYTE, MPI_GROUP_NULL};
+  static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
+                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_GROUP_NULL};
 #endif
   return known;
 }

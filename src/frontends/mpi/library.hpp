@@ -27,8 +27,10 @@ extern std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCou
 
 template <class Real>
 inline Real resolve(Function function, Flavor flavor) {
-  void* known = g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
-  if (!known) [[unlikely]] known = look_up(function, flavor);
+  void* known =
+      g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
+  if (!known) [[unlikely]]
+    known = look_up(function, flavor);
   return reinterpret_cast<Real>(known);
 }
 

@@ -56,7 +56,8 @@ void PendingReceives::unlink(Receive* receive) {
   (receive->next ? receive->next->previous : last_unknown_) = receive->previous;
 }
 
-void PendingReceives::posted_wildcard(MPI_Request request, std::int64_t comm, std::int32_t tag, const engine::WildcardSlot& slot) {
+void PendingReceives::posted_wildcard(MPI_Request request, std::int64_t comm, std::int32_t tag,
+                                      const engine::WildcardSlot& slot) {
   Receive* receive = add(request, comm, tag);
   if (!receive) {
     engine::Session::get().recorder().resolve(slot, trace::kAmbiguous, 0);
@@ -67,7 +68,9 @@ void PendingReceives::posted_wildcard(MPI_Request request, std::int64_t comm, st
   link(receive);
 }
 
-void PendingReceives::posted_specific(MPI_Request request, std::int64_t comm, std::int32_t tag) { add(request, comm, tag); }
+void PendingReceives::posted_specific(MPI_Request request, std::int64_t comm, std::int32_t tag) {
+  add(request, comm, tag);
+}
 
 PendingReceives::Receive* PendingReceives::find(MPI_Request request) {
   for (Receive* at = buckets_[bucket(request)]; at; at = at->next_same_hash)
@@ -81,9 +84,9 @@ void PendingReceives::resolve(Receive* receive, const MPI_Status& status) {
   if (receive->cancelled)
     resolve_function<int (*)(const MPI_Status*, int*)>(Function::Test_cancelled)(&status, &cancelled);
   const bool matched = !cancelled && status.MPI_SOURCE >= 0;
-  engine::Session::get().recorder().resolve(receive->slot,
-                                            matched ? trace::kSourceBase + static_cast<std::uint32_t>(status.MPI_SOURCE) : trace::kUnmatched,
-                                            matched ? status.MPI_TAG : 0);
+  engine::Session::get().recorder().resolve(
+      receive->slot, matched ? trace::kSourceBase + static_cast<std::uint32_t>(status.MPI_SOURCE) : trace::kUnmatched,
+      matched ? status.MPI_TAG : 0);
   receive->known = true;
   unlink(receive);
   if (receive->owed) --owed_;

@@ -20,14 +20,14 @@ class PendingReceives {
  public:
   struct Receive {
     MPI_Request request;
-    std::uint64_t order = 0;     // of posting, among the receives kept here
+    std::uint64_t order = 0;  // of posting, among the receives kept here
     std::int64_t comm = 0;
-    std::int32_t tag = 0;        // canonical: engine::kAnyTag
+    std::int32_t tag = 0;  // canonical: engine::kAnyTag
     bool wildcard = false;
-    bool known = false;          // its outcome is logged
-    bool owed = false;           // it must have matched, but the library does not show it yet
-    bool cancelled = false;      // MPI_Cancel was called on it
-    bool orphan = false;         // MPI_Request_free was called on it: we hold the handle
+    bool known = false;      // its outcome is logged
+    bool owed = false;       // it must have matched, but the library does not show it yet
+    bool cancelled = false;  // MPI_Cancel was called on it
+    bool orphan = false;     // MPI_Request_free was called on it: we hold the handle
     engine::WildcardSlot slot;
     Receive* next_same_hash = nullptr;
     Receive* previous = nullptr;  // in posting order, wildcards with unknown outcome only
@@ -95,6 +95,8 @@ class PendingReceives {
 // Never destroyed: the program may call MPI from its own exit handlers.
 inline PendingReceives* g_pending_receives = nullptr;
 PendingReceives& make_pending_receives();
-inline PendingReceives& pending_receives() { return g_pending_receives ? *g_pending_receives : make_pending_receives(); }
+inline PendingReceives& pending_receives() {
+  return g_pending_receives ? *g_pending_receives : make_pending_receives();
+}
 
 }  // namespace reprise::mpi

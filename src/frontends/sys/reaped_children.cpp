@@ -40,11 +40,13 @@ __attribute__((constructor)) void prepare() {
   g_waitid = next<decltype(g_waitid)>("waitid");
   gethostname(g_host, sizeof g_host - 1);
   const auto& configuration = Session::get().configuration();
-  if (configuration.mode == Mode::Record) std::snprintf(g_path, sizeof g_path, "%s/exits", configuration.directory.c_str());
+  if (configuration.mode == Mode::Record)
+    std::snprintf(g_path, sizeof g_path, "%s/exits", configuration.directory.c_str());
 }
 
 void write_down(pid_t pid, int status) {
-  if (reprise::engine::mode() != Mode::Armed || g_path[0] == '\0' || (!WIFEXITED(status) && !WIFSIGNALED(status))) return;
+  if (reprise::engine::mode() != Mode::Armed || g_path[0] == '\0' || (!WIFEXITED(status) && !WIFSIGNALED(status)))
+    return;
   const int saved = errno;
   const int fd = open(g_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd >= 0) {
@@ -91,7 +93,8 @@ REPRISE_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t* info, int optio
   const int result = g_waitid(type, id, info, options);
   if (result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT)) {
     if (info->si_code == CLD_EXITED) write_down(info->si_pid, W_EXITCODE(info->si_status, 0));
-    else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) write_down(info->si_pid, W_EXITCODE(0, info->si_status));
+    else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+      write_down(info->si_pid, W_EXITCODE(0, info->si_status));
   }
   return result;
 }
