@@ -189,7 +189,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   const ChosenMpi mpi = choose_mpi(command, trace.manifest.mpi);
   const double patience = options.stall_seconds > 0 ? options.stall_seconds : default_patience(trace.manifest);
   Monitor monitor(recorded.logs, !recorded.one_host || !other_command.empty(), seconds(patience),
-                  seconds(30 + patience));
+                  seconds(180 + patience));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
                                         {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},

@@ -239,7 +239,8 @@ void Session::wait_for_others() {
 }
 
 // Inside the MPI library nothing of it may be called again.
-void Session::wait_for_others_after_crash() {
+void Session::wait_for_others_after_crash(int signal) {
+  if (replayer_ && !replayer_->at_last_event()) supervisor_.crashed(signal, replayer_->next_event());
   if (mode() == Mode::Replay && replayer_) supervisor_.hold(supervisor_.in_call() ? nullptr : progress_, kForEver);
 }
 
@@ -320,7 +321,7 @@ namespace {
 
 // A rank that crashes as recorded must not take the others down before they have come as far as they came then.
 void hold_before_crash(int signal, siginfo_t* info, void*) {
-  Session::get().wait_for_others_after_crash();
+  Session::get().wait_for_others_after_crash(signal);
   sigaction(signal, &g_before[signal], nullptr);
   if (info->si_code <= 0 || signal == SIGABRT) raise(signal);  // sent, not caused: it does not come again by itself
 }

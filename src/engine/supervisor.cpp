@@ -169,6 +169,16 @@ void Supervisor::diverged(const DivergenceReport& report) {
   wait_to_be_ended();
 }
 
+// No strings here: the heap may be what broke.
+void Supervisor::crashed(int signal, std::uint64_t event) {
+  char line[512];
+  constexpr const char* kNoCall = "\t\t\t\t0\t0\t0\t0\t0";
+  const int size = std::snprintf(
+      line, sizeof line, "diverged %llu\tthe program crashed with signal %d, but the recorded run went on%s%s\n",
+      static_cast<unsigned long long>(event), signal, kNoCall, kNoCall);
+  send_line(line, static_cast<std::size_t>(size));
+}
+
 bool Supervisor::hold(void (*progress)(), int milliseconds) {
   const std::uint64_t before = place_.load(std::memory_order_relaxed);
   if (milliseconds < 0)

@@ -29,6 +29,8 @@ class Supervisor {
 
   void warn(const std::string& text);
   [[noreturn]] void trouble(const std::string& text);
+  // In a signal handler: the program crashes where the recorded run went on.
+  void crashed(int signal, std::uint64_t event);
   [[noreturn]] void diverged(const DivergenceReport& report);
 
   // Waits until every rank has reached its end, at most so many milliseconds (-1: for ever). True if they have.

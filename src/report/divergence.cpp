@@ -70,7 +70,7 @@ void print_divergence(std::uint32_t rank, const engine::DivergenceReport& report
   fmt::print(stderr, "reprise: the replay diverged at call {} of rank {}: {}\n", report.event, rank,
              printable(report.reason));
   fmt::print(stderr, "  recorded: {}\n", reported_words(lines, report.recorded, "(see the reason)"));
-  fmt::print(stderr, "  now:      {}\n", reported_words(lines, report.actual, "the end of the program"));
+  fmt::print(stderr, "  now:      {}\n", reported_words(lines, report.actual, "no further call"));
   fmt::print(stderr, "  likely:   {}\n", likely_causes(report));
 }
 
