@@ -114,11 +114,11 @@ void Session::attach_recorder(const Identity& identity) {
   Result<void> attached = Error{configuration_.directory + ": " + std::strerror(errno)};
   if (dir >= 0)
     attached = recorder_.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
+  if (dir >= 0) close(dir);  // the writer has its own; the program's descriptors keep their numbers
   if (attached) return;
   // The program goes on without us.
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   append_note("problem", attached.error().what);
-  if (dir >= 0) close(dir);
 }
 
 void Session::note(const char* key, const std::string& text) {
@@ -148,6 +148,7 @@ void Session::attach_replayer(const Identity& identity) {
   if (faccessat(dir, log.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0)
     at_end();  // it had not come so far when the run ended
   auto reader = trace::RankReader::open(dir, identity.rank, configuration_.trace_id);
+  close(dir);
   if (!reader) supervisor_.trouble(reader.error().what);
   for (const auto& [key, value] : describe_process()) {
     const std::string_view recorded = reader->info(key);
