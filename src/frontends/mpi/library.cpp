@@ -18,8 +18,8 @@ constexpr const char* kLibraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpic
 #endif
 
 // RTLD_NEXT finds nothing when the library came by dlopen(RTLD_LOCAL), as Python's modules do: ask the library itself.
-void* symbol(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+void* symbol(const char* name, void* scope = RTLD_NEXT) {
+  if (void* found = dlsym(scope, name)) return found;
   for (const char* library : kLibraries) {
     void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) continue;
@@ -27,6 +27,10 @@ void* symbol(const char* name) {
   }
   return nullptr;
 }
+
+// Where a variable of the library lives is decided by the first module that defines it: an executable may hold a copy
+// of it (a copy relocation, the rule on x86_64), and then the library itself uses that copy.
+void* variable(const char* name) { return symbol(name, RTLD_DEFAULT); }
 
 }  // namespace
 
@@ -57,22 +61,22 @@ const char* library_name() {
 
 bool library_is_ours() {
 #ifdef OPEN_MPI
-  return symbol("ompi_mpi_comm_world") != nullptr;
+  return variable("ompi_mpi_comm_world") != nullptr;
 #else
-  return symbol("ompi_mpi_comm_world") == nullptr;
+  return variable("ompi_mpi_comm_world") == nullptr;
 #endif
 }
 
 const Handles& handles() {
 #ifdef OPEN_MPI
   static const Handles known = {
-      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_world")),
-      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_self")),
-      static_cast<MPI_Comm>(symbol("ompi_mpi_comm_null")),
-      static_cast<MPI_Request>(symbol("ompi_request_null")),
-      static_cast<MPI_Datatype>(symbol("ompi_mpi_datatype_null")),
-      static_cast<MPI_Datatype>(symbol("ompi_mpi_byte")),
-      static_cast<MPI_Group>(symbol("ompi_mpi_group_null")),
+      static_cast<MPI_Comm>(variable("ompi_mpi_comm_world")),
+      static_cast<MPI_Comm>(variable("ompi_mpi_comm_self")),
+      static_cast<MPI_Comm>(variable("ompi_mpi_comm_null")),
+      static_cast<MPI_Request>(variable("ompi_request_null")),
+      static_cast<MPI_Datatype>(variable("ompi_mpi_datatype_null")),
+      static_cast<MPI_Datatype>(variable("ompi_mpi_byte")),
+      static_cast<MPI_Group>(variable("ompi_mpi_group_null")),
   };
 #else
   static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
