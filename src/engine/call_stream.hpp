@@ -85,6 +85,7 @@ class CallStream {
   // Interpretation of an outcome record.
   Result<WildcardOutcome> wildcard(const trace::Record& record);
   double time(const trace::Record& record);
+  Result<bool> cancelled(std::uint64_t post) { return reader_.cancelled(post); }
   static std::uint64_t poll(const trace::Record& record);  // failures << 1 | success
   // False: MPI_UNDEFINED.
   static bool indices(const trace::Record& record, std::vector<std::uint32_t>& out);

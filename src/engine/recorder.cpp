@@ -117,8 +117,14 @@ void Recorder::resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_
     writer_.touched(slot.at, trace::kWildcardBytes);
     return;
   }
+  late(slot.ordinal, code, tag);
+}
+
+void Recorder::cancelled(std::uint64_t post) { late(post, trace::kCancelledPost, 0); }
+
+void Recorder::late(std::uint64_t ordinal, std::uint32_t code, std::int32_t tag) {
   std::uint8_t* out = writer_.reserve(Kind::Late, 3 * kMaxVarint);
-  out = put_varint(out, slot.ordinal);
+  out = put_varint(out, ordinal);
   out = put_varint(out, code);
   out = put_signed(out, tag);
   writer_.commit(out);

@@ -73,6 +73,10 @@ class Recorder {
     if (code >= trace::kSourceBase) model_.set_last_source(code - trace::kSourceBase);
   }
 
+  // An operation with a request of its own was cancelled in time. Its number counts such operations from 0; they are
+  // not logged one by one, since they can be counted again.
+  void cancelled(std::uint64_t post);
+
   // A test is about to be made. The result says whether it continues an open series (then it is not logged as a call).
   Site& poll_begin(FunctionId function, const void* caller, const Arguments& arguments, bool& absorbed) {
     const std::uint32_t known = sites_index_.find(function, caller);
@@ -109,6 +113,7 @@ class Recorder {
   std::uint32_t define_function(FunctionId function);
   std::uint32_t define_module(const LoadedModule& module);
   void call_differs(std::uint8_t flags, std::uint32_t number, Site& site, const Arguments& arguments);
+  void late(std::uint64_t ordinal, std::uint32_t code, std::int32_t tag);
   void define(trace::Definition kind, std::span<const std::uint8_t> content);
 
   struct Module {

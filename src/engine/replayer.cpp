@@ -133,6 +133,13 @@ Replayer::Fit Replayer::time(double& out) {
   return fit;
 }
 
+Replayer::Fit Replayer::cancelled(std::uint64_t post, bool& out) {
+  const auto found = stream_.cancelled(post);
+  if (!found) return differs(found.error().what, &last_);
+  out = *found;
+  return Fit::Follows;
+}
+
 Replayer::Fit Replayer::end_of_program() {
   function_ = kUnknownFunction;
   switch (stream_.peek()) {

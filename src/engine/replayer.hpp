@@ -35,6 +35,8 @@ class Replayer {
   Fit poll(FunctionId function, const void* caller, const Arguments& arguments, bool& success);
   Fit indices(std::vector<std::uint32_t>& out, bool& undefined);
   Fit time(double& out);
+  // Was the operation with this number (counted as while recording) cancelled in time?
+  Fit cancelled(std::uint64_t post, bool& out);
 
   // The outcome in the log cannot be given to this call.
   Fit mismatch(const char* reason) { return differs(reason, &last_); }

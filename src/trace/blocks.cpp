@@ -96,7 +96,7 @@ std::array<std::uint8_t, kBlockHeaderSize> encode_block_header(const BlockHeader
   out = put_fixed<std::uint32_t>(out, header.wildcards);
   out = put_fixed<std::uint32_t>(out, header.lates);
   out = put_fixed<std::uint32_t>(out, header.payload_size);
-  out = put_fixed<std::uint32_t>(out, 0);
+  out = put_fixed<std::uint32_t>(out, header.cancels);
   out = put_fixed<std::uint64_t>(out, header.payload_checksum);
   put_fixed<std::uint64_t>(out, checksum({bytes.data(), 64}));
   return bytes;
@@ -113,14 +113,14 @@ const char* decode_block_header(std::span<const std::uint8_t, kBlockHeaderSize> 
   out.wildcards = in.fixed<std::uint32_t>();
   out.lates = in.fixed<std::uint32_t>();
   out.payload_size = in.fixed<std::uint32_t>();
-  const auto reserved = in.fixed<std::uint32_t>();
+  out.cancels = in.fixed<std::uint32_t>();
   out.payload_checksum = in.fixed<std::uint64_t>();
   const auto header_checksum = in.fixed<std::uint64_t>();
   if (magic != kBlockMagic) return "no block starts here";
   if (!same_checksum(header_checksum, checksum(bytes.first(64)))) return "the block header's checksum is wrong";
   if (kind < static_cast<std::uint32_t>(BlockKind::Info) || kind > static_cast<std::uint32_t>(BlockKind::End))
     return "unknown kind of block";
-  if (reserved != 0) return "a reserved field is set";
+  if (out.cancels > out.lates) return "the block claims more cancellations than late outcomes";
   if (out.payload_size > kMaxBlockPayload) return "the block is larger than any block may be";
   out.kind = static_cast<BlockKind>(kind);
   return nullptr;

@@ -33,7 +33,8 @@ struct BlockHeader {
   std::uint64_t events = 0;       // in this block
   std::uint64_t first_wildcard = 0;
   std::uint32_t wildcards = 0;
-  std::uint32_t lates = 0;  // LATE records in this block: a search may hop over blocks without any
+  std::uint32_t lates = 0;    // LATE records in this block: a search may hop over blocks without any
+  std::uint32_t cancels = 0;  // those of them that say that an operation was cancelled
   std::uint32_t payload_size = 0;
   std::uint64_t payload_checksum = 0;
 };

@@ -153,6 +153,12 @@ LateOutcome read_late(ByteReader& in) {
   return late;
 }
 
+void count_late(std::span<const std::uint8_t> payload, ChunkCounts& counts) {
+  ByteReader in(payload);
+  ++counts.lates;
+  if (read_late(in).code == kCancelledPost) ++counts.cancels;
+}
+
 Result<std::vector<LateOutcome>> decode_lates(std::span<const std::uint8_t> payload) {
   ByteReader in(payload);
   ColumnBytes column;

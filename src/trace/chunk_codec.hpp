@@ -22,6 +22,7 @@ struct ChunkCounts {
   std::uint64_t events = 0;
   std::uint32_t wildcards = 0;
   std::uint32_t lates = 0;
+  std::uint32_t cancels = 0;  // lates with kCancelledPost
 };
 
 // Bytes of scratch memory that encode_chunk needs, for columns, zstd's context and the result.
@@ -37,12 +38,14 @@ Result<std::vector<std::uint8_t>> decode_chunk(std::span<const std::uint8_t> pay
 
 // The payload of a LATE record: varint ordinal, varint code, signed varint tag.
 struct LateOutcome {
-  std::uint64_t ordinal = 0;  // number of the WILDCARD record in its stream
+  std::uint64_t ordinal = 0;  // number of the WILDCARD record in its stream; of the post, if it was cancelled
   std::uint32_t code = kPending;
   std::int32_t tag = 0;
 };
 Result<std::vector<LateOutcome>> decode_lates(std::span<const std::uint8_t> payload);
 // The next one out of consecutive LATE payloads. in.ok() is false afterwards if there was none.
 LateOutcome read_late(ByteReader& in);
+// Counts a LATE record that is known to be well formed.
+void count_late(std::span<const std::uint8_t> payload, ChunkCounts& counts);
 
 }  // namespace reprise::trace

@@ -87,6 +87,7 @@ int ChunkWriter::append_chunk() {
   header.first_wildcard = first_wildcard_;
   header.wildcards = counts.wildcards;
   header.lates = counts.lates;
+  header.cancels = counts.cancels;
   header.payload_size = static_cast<std::uint32_t>(payload.size());
   header.payload_checksum = checksum(payload);
   const auto bytes = encode_block_header(header);

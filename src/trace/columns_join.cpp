@@ -130,10 +130,10 @@ class Joiner {
         return true;
       }
       case Kind::Late: {
-        ++counts.lates;
         ByteReader in({lates_.at, lates_.end});
         read_late(in);
         if (!in.ok()) return false;
+        count_late({lates_.at, in.here()}, counts);
         out_ = append(out_, lates_.at, in.here());
         lates_.at = in.here();
         return true;

@@ -53,7 +53,7 @@ struct Splitter {
       }
       case Kind::Time: column[kTimes] = append(column[kTimes], payload, end); break;
       case Kind::Late:
-        ++counts.lates;
+        count_late({payload, end}, counts);
         column[kLates] = append(column[kLates], payload, end);
         break;
       case Kind::Define: column[kDefines] = append(column[kDefines], payload, end); break;

@@ -39,7 +39,7 @@ enum class Kind : std::uint8_t {
   Poll = 2,      // a series of failed tests at one call site: a slot that counts
   Indices = 3,   // which requests Waitany, Waitsome, Testany, Testsome reported
   Time = 4,      // a clock value
-  Late = 5,      // the outcome of a wildcard receive whose slot lies in an earlier chunk
+  Late = 5,      // the outcome of a wildcard receive whose slot lies in an earlier chunk, or of MPI_Cancel
   Define = 6,    // a function, module, call site, communicator or note, numbered in order of definition
   Pause = 15,    // nothing but its hits (ends a chunk)
 };
@@ -54,6 +54,9 @@ enum WildcardCode : std::uint32_t {
   kRefused = 3,     // the call failed: nothing was posted
   kSourceBase = 4,  // code - kSourceBase is the source's rank in the communicator
 };
+// The code of a LATE record that is not about a wildcard receive: its ordinal is that of a post (an operation with a
+// request of its own), and the operation was cancelled in time.
+inline constexpr std::uint32_t kCancelledPost = UINT32_MAX;
 inline constexpr std::uint32_t kWildcardBytes = 8;
 inline constexpr std::uint32_t kPollBytes = 8;
 

@@ -95,6 +95,7 @@ Result<void> LogFile::scan() {
     ++chunks_;
     events_ += header->events;
     wildcards_ += header->wildcards;
+    cancels_ += header->cancels;
   }
   return {};
 }
@@ -166,6 +167,7 @@ Result<void> LogFile::choose_open_chunk(std::uint64_t number, std::uint64_t comm
   --chunks_;
   events_ -= header->events;
   wildcards_ -= header->wildcards;
+  cancels_ -= header->cancels;
   return read_open_records(commit);
 }
 
@@ -200,7 +202,7 @@ Result<ChunkCounts> count_records(std::span<const std::uint8_t> records, const s
   while (read_record(in, record)) {
     counts.events += record.hits + (record.kind == Kind::Event ? 1 : 0);
     counts.wildcards += record.kind == Kind::Wildcard ? 1 : 0;
-    counts.lates += record.kind == Kind::Late ? 1 : 0;
+    if (record.kind == Kind::Late) count_late(record.payload, counts);
     start = in.offset();
   }
   if (!in.ok()) return damaged(file, offset + start, "this record is not well formed");

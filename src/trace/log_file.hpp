@@ -33,6 +33,8 @@ class LogFile {
   std::uint64_t chunks() const { return chunks_; }
   std::uint64_t chunk_events() const { return events_; }
   std::uint64_t chunk_wildcards() const { return wildcards_; }
+  // Operations that were cancelled, in the whole log.
+  std::uint64_t cancels() const { return cancels_ + open_counts_.cancels; }
 
   // The records of the open chunk, with a PAUSE for the hits behind the last one. Empty for a sealed log.
   const std::vector<std::uint8_t>& open_records() const { return open_records_; }
@@ -69,6 +71,7 @@ class LogFile {
   std::uint64_t chunks_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t wildcards_ = 0;
+  std::uint64_t cancels_ = 0;
   std::vector<std::uint8_t> open_records_;
   ChunkCounts open_counts_;
 };

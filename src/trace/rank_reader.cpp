@@ -7,19 +7,32 @@
 namespace reprise::trace {
 namespace {
 
-// Late outcomes are remembered for this many consecutive wildcard receives at a time. Receives are asked about in the
-// order in which they were posted, so a window that moves forward is enough, and it bounds the memory whatever the
-// file holds.
+// Late outcomes are remembered for this many consecutive wildcard receives (or posts) at a time. They are asked about
+// in the order in which they were posted, so a window that moves forward is enough, and it bounds the memory whatever
+// the file holds.
 constexpr std::uint64_t kLateWindow = 1u << 16;
+
+// Late outcomes of one numbering: ordinals begin .. begin + kLateWindow - 1, found in blocks before scan_block.
+struct Window {
+  bool of_posts = false;
+  std::uint64_t begin = 0;
+  std::uint64_t scan_block = 0;
+  bool open_chunk_scanned = false;
+  std::unordered_map<std::uint64_t, LateOutcome> found;
+
+  void remember(const LateOutcome& late) {
+    if ((late.code == kCancelledPost) == of_posts && late.ordinal - begin < kLateWindow)
+      found.emplace(late.ordinal, late);
+  }
+};
 
 }  // namespace
 
 struct RankReader::State {
   explicit State(LogFile&& file)
-      : log(std::move(file)),
-        current_block(log.chunks_begin()),
-        next_block(log.chunks_begin()),
-        scan_block(log.chunks_begin()) {}
+      : log(std::move(file)), current_block(log.chunks_begin()), next_block(log.chunks_begin()) {
+    wildcards.scan_block = posts.scan_block = log.chunks_begin();
+  }
 
   LogFile log;
   std::vector<std::uint8_t> records;  // of the chunk that is being read
@@ -30,17 +43,12 @@ struct RankReader::State {
 
   std::vector<std::uint8_t> payload;  // as read from the file
 
-  // Late outcomes of receives window_begin .. window_begin + kLateWindow - 1, found in blocks before scan_block.
-  std::uint64_t window_begin = 0;
-  std::uint64_t scan_block;
-  bool open_chunk_scanned = false;
-  std::unordered_map<std::uint64_t, LateOutcome> lates;
+  Window wildcards;
+  Window posts{.of_posts = true};
 
   Result<bool> load_chunk();
-  Result<bool> scan_chunk();
-  void remember(const LateOutcome& late) {
-    if (late.ordinal - window_begin < kLateWindow) lates.emplace(late.ordinal, late);
-  }
+  Result<bool> scan_chunk(Window& window);
+  Result<LateOutcome> late(Window& window, std::uint64_t ordinal);
 };
 
 // The next chunk into `records`. False when there is none.
@@ -60,7 +68,8 @@ Result<bool> RankReader::State::load_chunk() {
   ChunkCounts counts;
   auto decoded = decode_chunk(payload, counts);
   if (!decoded) return damaged(log.name(), next_block, decoded.error().what);
-  if (counts.events != header->events || counts.wildcards != header->wildcards || counts.lates != header->lates)
+  if (counts.events != header->events || counts.wildcards != header->wildcards || counts.lates != header->lates ||
+      counts.cancels != header->cancels)
     return damaged(log.name(), next_block, "the chunk does not hold what its header says");
   records = std::move(*decoded);
   in = ByteReader(records);
@@ -70,29 +79,45 @@ Result<bool> RankReader::State::load_chunk() {
 }
 
 // The late outcomes of one more chunk. False when there is none.
-Result<bool> RankReader::State::scan_chunk() {
-  if (scan_block == log.chunks_end()) {
-    if (open_chunk_scanned) return false;
-    open_chunk_scanned = true;
+Result<bool> RankReader::State::scan_chunk(Window& window) {
+  if (window.scan_block == log.chunks_end()) {
+    if (window.open_chunk_scanned) return false;
+    window.open_chunk_scanned = true;
     ByteReader open(log.open_records());
     Record record;
     while (read_record(open, record)) {
       if (record.kind != Kind::Late) continue;
       ByteReader entry(record.payload);
-      remember(read_late(entry));
+      window.remember(read_late(entry));
     }
     return true;
   }
-  const auto header = log.header_at(scan_block);
+  const auto header = log.header_at(window.scan_block);
   if (!header) return header.error();
-  if (header->lates > 0) {
-    if (auto done = log.read_payload(scan_block, *header, payload); !done) return done.error();
+  if (window.of_posts ? header->cancels > 0 : header->lates > header->cancels) {
+    if (auto done = log.read_payload(window.scan_block, *header, payload); !done) return done.error();
     const auto found = decode_lates(payload);
-    if (!found) return damaged(log.name(), scan_block, found.error().what);
-    for (const LateOutcome& late : *found) remember(late);
+    if (!found) return damaged(log.name(), window.scan_block, found.error().what);
+    for (const LateOutcome& late : *found) window.remember(late);
   }
-  scan_block += kBlockHeaderSize + header->payload_size;
+  window.scan_block += kBlockHeaderSize + header->payload_size;
   return true;
+}
+
+Result<LateOutcome> RankReader::State::late(Window& window, std::uint64_t ordinal) {
+  if (ordinal - window.begin >= kLateWindow) {
+    window.found.clear();
+    window.begin = ordinal;
+    window.scan_block = current_block;
+    window.open_chunk_scanned = false;
+  }
+  for (;;) {
+    const auto found = window.found.find(ordinal);
+    if (found != window.found.end()) return found->second;
+    const auto more = scan_chunk(window);
+    if (!more) return more.error();
+    if (!*more) return LateOutcome{ordinal, kPending, 0};
+  }
 }
 
 RankReader::RankReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -127,21 +152,13 @@ Result<std::optional<Record>> RankReader::next() {
   }
 }
 
-Result<LateOutcome> RankReader::late(std::uint64_t ordinal) {
-  State& state = *state_;
-  if (ordinal - state.window_begin >= kLateWindow) {
-    state.lates.clear();
-    state.window_begin = ordinal;
-    state.scan_block = state.current_block;
-    state.open_chunk_scanned = false;
-  }
-  for (;;) {
-    const auto found = state.lates.find(ordinal);
-    if (found != state.lates.end()) return found->second;
-    const auto more = state.scan_chunk();
-    if (!more) return more.error();
-    if (!*more) return LateOutcome{ordinal, kPending, 0};
-  }
+Result<LateOutcome> RankReader::late(std::uint64_t ordinal) { return state_->late(state_->wildcards, ordinal); }
+
+Result<bool> RankReader::cancelled(std::uint64_t post) {
+  if (state_->log.cancels() == 0) return false;
+  const auto found = state_->late(state_->posts, post);
+  if (!found) return found.error();
+  return found->code == kCancelledPost;
 }
 
 const End& RankReader::end() const { return state_->log.end(); }

@@ -38,6 +38,9 @@ class RankReader {
   // Meant to be asked when the receive's WILDCARD record has just been read; the order of asking should be rising.
   Result<LateOutcome> late(std::uint64_t ordinal);
 
+  // Was this post (numbered from 0 through the log) cancelled in time? Asked when the post is made, in rising order.
+  Result<bool> cancelled(std::uint64_t post);
+
   // How the log ends. Known at once (read from the END block or the open file's live words).
   const End& end() const;
   // Calls in the whole log, predicted or not. Known at once.

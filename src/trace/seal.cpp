@@ -38,11 +38,12 @@ std::vector<std::uint8_t> closing_blocks(const LogFile& log) {
     header.events = counts.events;
     header.wildcards = counts.wildcards;
     header.lates = counts.lates;
+    header.cancels = counts.cancels;
     add(BlockKind::Chunk, payload);
     header.number += 1;
     header.first_event += counts.events;
     header.first_wildcard += counts.wildcards;
-    header.events = header.wildcards = header.lates = 0;
+    header.events = header.wildcards = header.lates = header.cancels = 0;
   }
   add(BlockKind::End, encode_end(log.end()));
   return blocks;

@@ -71,6 +71,58 @@ TEST(TraceLate, FoundOneChunkOn) { expect_found(1000, 1, true); }
 TEST(TraceLate, FoundManyChunksOn) { expect_found(1000, 20, true); }
 TEST(TraceLate, MorePendingReceivesThanTheCacheHolds) { expect_found(200000, 2, true); }
 
+bool is_cancelled(std::uint64_t post) { return post % 911 == 3; }
+
+// Cancelled operations are asked for by number, in any chunk before or after their own, beside late outcomes.
+void expect_cancellations(std::uint64_t posts, bool sealed) {
+  TemporaryDirectory dir;
+  Recorder recorder;
+  recorder.attach(dir, false);
+  ChunkWriter& writer = recorder.writer;
+  for (std::uint64_t number = 0; number < posts; ++number) {
+    post(writer);
+    if (number % 100 == 0) complete_late(writer, number);
+    if (!is_cancelled(number)) continue;
+    std::uint8_t* out = writer.reserve(Kind::Late, 3 * kMaxVarint);
+    out = put_varint(out, number);
+    out = put_varint(out, kCancelledPost);
+    writer.commit(put_signed(out, 0));
+  }
+  if (sealed) writer.finish({EndKind::Finalized, 0, false});
+
+  auto reader = RankReader::open(dir.fd(), 0, kTestTrace);
+  ASSERT_TRUE(reader) << reader.error().what;
+  for (std::uint64_t number = 0;;) {
+    const auto record = reader->next();
+    ASSERT_TRUE(record);
+    if (!*record) break;
+    if ((*record)->kind != Kind::Wildcard) continue;
+    const auto cancelled = reader->cancelled(number);
+    ASSERT_TRUE(cancelled) << cancelled.error().what;
+    EXPECT_EQ(*cancelled, is_cancelled(number)) << number;
+    if (number % 100 == 0) {
+      const auto late = reader->late(number);
+      ASSERT_TRUE(late);
+      EXPECT_EQ(late->code, kSourceBase + number % 1000);
+    }
+    ++number;
+  }
+}
+
+TEST(TraceLate, CancelledOperationsInTheOpenChunk) { expect_cancellations(5000, false); }
+TEST(TraceLate, MoreOperationsThanTheCacheHolds) { expect_cancellations(400000, true); }
+
+TEST(TraceLate, NothingWasCancelled) {
+  TemporaryDirectory dir;
+  Recorder recorder;
+  recorder.attach(dir, false);
+  post(recorder.writer);
+  complete_late(recorder.writer, 0);
+  auto reader = RankReader::open(dir.fd(), 0, kTestTrace);
+  ASSERT_TRUE(reader);
+  EXPECT_FALSE(*reader->cancelled(0));
+}
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define REPRISE_KEEPS_FREED_MEMORY
