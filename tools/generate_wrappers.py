@@ -32,7 +32,7 @@ NUMBER = "int|MPI_Count|MPI_Aint|MPI_Offset"
 CONDITIONS = {"", "root", "op"}
 PEERS = ("dest", "source", "root", "target")  # the first that a function has is logged as its peer
 BUILTIN_TYPES = {"void", "char", "short", "int", "long", "unsigned", "signed", "float", "double"}
-RESERVED = {"entry", "real", "call", "rc", "bodies", "resolve", "is_any_source"}  # names that the wrappers use
+RESERVED = {"entry", "real", "call", "rc", "idle", "bodies", "resolve", "is_any_source"}  # names that the wrappers use
 
 
 def role_types():
@@ -298,6 +298,18 @@ def name_communicator(row, names):
     return [f"if (rc == MPI_SUCCESS) entry.new_communicator(*{made}, {parent});"]
 
 
+def make_call(prototype, row, names):
+    """The statements that call the library. An operation with a request of its own may have been cancelled in the
+    recorded run; then the request stands for nothing. A persistent one is not active before it is started."""
+    real = f"real({', '.join(names)})"
+    if not row.has("newrequest") or row.name.removesuffix("_c").endswith("_init"):
+        return [f"const {prototype.returns} rc = {real};"]
+    request = names[row.index("newrequest")]
+    return ["const bool idle = entry.post_is_cancelled();",
+            f"const {prototype.returns} rc = idle ? idle_request({request}) : {real};",
+            f"entry.posted(rc, {request}, idle ? Posts::Kind::Idle : Posts::Kind::Ordinary);"]
+
+
 def wrapper_body(prototype, row, flavor):
     names = [parameter.name for parameter in prototype.parameters]
     arguments = ", ".join(names)
@@ -312,10 +324,8 @@ def wrapper_body(prototype, row, flavor):
     if row.kind == "unsupported":
         wildcard = f"if (is_any_source({names[row.index('source')]})) " if row.attribute == "if-wildcard" else ""
         lines.append(f'{wildcard}entry.unsupported("{row.reason}");')
-    return lines + log_call(row, names) + [
-        "entry.begin(call);",
-        f"const {prototype.returns} rc = real({arguments});",
-    ] + name_communicator(row, names) + ["entry.end();", "return rc;"]
+    return lines + log_call(row, names) + ["entry.begin(call);"] + make_call(prototype, row, names) + name_communicator(
+        row, names) + ["entry.end();", "return rc;"]
 
 
 def wrapper(prototype, row, flavor):
@@ -333,6 +343,7 @@ WRAPPERS_TOP = """\
 #include <mpi.h>
 
 {bodies}#include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/idle_request.hpp"
 
 using namespace reprise::mpi;
 """

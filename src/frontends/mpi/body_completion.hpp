@@ -1,4 +1,4 @@
-// Wait*, Test*, Request_free, Cancel: which operations the program saw complete, when, and in which order.
+// Wait* and Test*: which operations the program saw complete, when, and in which order.
 //
 // Recording: indices of *any and *some are logged; tests are counted per call site (engine::PollSeries). Replaying: a
 // test that failed is answered without asking the library (MPL*, section 3); one that succeeded becomes the wait for
@@ -11,6 +11,8 @@
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/entry.hpp"
 #include "frontends/mpi/pending_receives.hpp"
+#include "frontends/mpi/persistent.hpp"
+#include "frontends/mpi/poll.hpp"
 #include "frontends/mpi/status.hpp"
 
 namespace reprise::mpi::bodies {
@@ -47,9 +49,9 @@ class Watch {
 
   MPI_Status* statuses() { return statuses_; }
 
-  // Requests that the call reported; the i-th one's status is statuses()[i] (or the only one).
+  // Requests that the call reported; the i-th one's status is statuses()[i] (or the only one). `rc`: what it returned.
   template <class IndexOf>
-  void completed(std::size_t reported, IndexOf index_of) {
+  void completed(std::size_t reported, IndexOf index_of, int rc) {
     if (!active_) return;
     PendingReceives& pending = pending_receives();
     Session::Lock lock(Session::get());
@@ -58,15 +60,24 @@ class Watch {
     std::size_t settled = 0;
     for (std::size_t i = 0; i < reported; ++i) {
       const std::size_t index = index_of(i);
-      if (index >= count_ || requests_[index] != handles().request_null) continue;  // still active: an error elsewhere
+      if (index >= count_) continue;
       auto* receive = early_.empty() ? pending.find(before_[index]) : early_[index];
-      if (receive) taken[settled++] = pending.settle(receive, statuses_[i]);
+      if (receive && has_completed(*receive, requests_[index], rc, statuses_[i]))
+        taken[settled++] = pending.settle(receive, statuses_[i]);
     }
     for (std::size_t i = 0; i < settled; ++i) pending.look_at_earlier(taken[i]);
     pending.look_at_owed();
   }
 
  private:
+  // A call that fails because of one request may leave others active: their handles show it. A persistent request's
+  // handle always stays; there the status does (MPI standard, 3.7.5: MPI_ERR_PENDING).
+  static bool has_completed(const PendingReceives::Receive& receive, MPI_Request now, int rc,
+                            const MPI_Status& status) {
+    if (now == handles().request_null) return true;
+    return receive.persistent && (rc == MPI_SUCCESS || status.MPI_ERROR != MPI_ERR_PENDING);
+  }
+
   bool active_;
   std::size_t count_;
   MPI_Request* requests_;
@@ -77,40 +88,6 @@ class Watch {
 };
 
 inline std::size_t same_index(std::size_t index) { return index; }
-
-// A test in progress. Recording: what it answered is counted. Replaying: what it must answer is known.
-class Poll {
- public:
-  Poll(Entry& entry, const Call& call) {
-    Session& session = Session::get();
-    if (entry.recording()) {
-      Session::Lock lock(session);
-      if (session.threaded()) session.notice_thread();
-      site_ = &session.recorder().poll_begin(entry.function(), entry.caller(), call.values, absorbed_);
-    } else if (entry.replaying() && session.replaying_now()) {
-      session.insist(session.replayer().poll(entry.function(), entry.caller(), call.values, success_));
-      if (success_) session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
-      forced_ = true;
-    } else {
-      entry.begin(call);
-    }
-  }
-
-  bool must_fail() const { return forced_ && !success_; }
-  bool must_succeed() const { return forced_ && success_; }
-  void answered(bool success) {
-    if (!site_) return;
-    Session& session = Session::get();
-    Session::Lock lock(session);
-    session.recorder().poll_end(*site_, absorbed_, success);
-  }
-
- private:
-  engine::Site* site_ = nullptr;
-  bool absorbed_ = false;
-  bool forced_ = false;
-  bool success_ = false;
-};
 
 template <class Index>
 void record_indices(std::span<const Index> list, bool undefined) {
@@ -132,7 +109,8 @@ inline bool replayed_indices(int count, std::vector<std::uint32_t>& out) {
 }
 
 inline int wait_for_one(Entry& entry, MPI_Request* requests, std::uint32_t index, int* index_out, MPI_Status* status) {
-  const int rc = entry.other<WaitFunction>(Function::Wait)(&requests[index], status);
+  Substituted chosen(1, &requests[index]);
+  const int rc = entry.other<WaitFunction>(Function::Wait)(chosen.data(), status);
   *index_out = static_cast<int>(index);
   return rc;
 }
@@ -142,13 +120,15 @@ inline int wait_for_some(Entry& entry, MPI_Request* requests, const std::vector<
                          int* indices, MPI_Status* statuses) {
   Room<MPI_Request> chosen(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) chosen[i] = requests[list[i]];
-  const int rc =
-      entry.other<WaitallFunction>(Function::Waitall)(static_cast<int>(list.size()), chosen.data(), statuses);
+  const int count = static_cast<int>(list.size());
+  Substituted substituted(count, chosen.data());
+  const int rc = entry.other<WaitallFunction>(Function::Waitall)(count, substituted.data(), statuses);
+  substituted.give_back();
   for (std::size_t i = 0; i < list.size(); ++i) {
     requests[list[i]] = chosen[i];
     indices[i] = static_cast<int>(list[i]);
   }
-  *outcount = static_cast<int>(list.size());
+  *outcount = count;
   return rc;
 }
 
@@ -159,11 +139,15 @@ template <class Real>
 int Wait(Entry& entry, Real real, MPI_Request* request, MPI_Status* status) {
   entry.begin(completion_call(1));
   Watch watch(1, request, status, status == MPI_STATUS_IGNORE, true);
-  auto settle = [&] { watch.completed(1, same_index); };
-  int rc;
+  Substituted substituted(1, request);
+  int rc = MPI_SUCCESS;
+  auto settle = [&] {
+    substituted.give_back();
+    watch.completed(1, same_index, rc);
+  };
   {
     InFlight in_flight(settle);
-    rc = real(request, watch.statuses());
+    rc = real(substituted.data(), watch.statuses());
   }
   settle();
   entry.end();
@@ -174,11 +158,15 @@ template <class Real>
 int Waitall(Entry& entry, Real real, int count, MPI_Request* requests, MPI_Status* statuses) {
   entry.begin(completion_call(count));
   Watch watch(count, requests, statuses, statuses == MPI_STATUSES_IGNORE, false);
-  auto settle = [&] { watch.completed(count > 0 ? static_cast<std::size_t>(count) : 0, same_index); };
-  int rc;
+  Substituted substituted(count, requests);
+  int rc = MPI_ERR_IN_STATUS;  // that is why it would not return
+  auto settle = [&] {
+    substituted.give_back();
+    watch.completed(count > 0 ? static_cast<std::size_t>(count) : 0, same_index, rc);
+  };
   {
     InFlight in_flight(settle);
-    rc = real(count, requests, watch.statuses());
+    rc = real(count, substituted.data(), watch.statuses());
   }
   settle();
   entry.end();
@@ -195,10 +183,15 @@ int Waitany(Entry& entry, Real real, int count, MPI_Request* requests, int* inde
   } else {
     Watch watch(count, requests, status, status == MPI_STATUS_IGNORE, true);
     *index = MPI_UNDEFINED;  // a call that fails may leave it as it was
-    rc = real(count, requests, index, watch.statuses());
+    {
+      Opaque opaque;
+      rc = real(count, requests, index, watch.statuses());
+    }
     const bool undefined = !is_index(*index, count);
     record_indices(std::span<const int>(index, undefined ? 0 : 1), undefined);
-    if (!undefined) watch.completed(1, [&](std::size_t) { return static_cast<std::size_t>(*index); });
+    if (!undefined)
+      watch.completed(
+          1, [&](std::size_t) { return static_cast<std::size_t>(*index); }, rc);
   }
   entry.end();
   return rc;
@@ -215,11 +208,15 @@ int Waitsome(Entry& entry, Real real, int count, MPI_Request* requests, int* out
   } else {
     Watch watch(count, requests, statuses, statuses == MPI_STATUSES_IGNORE, false);
     *outcount = MPI_UNDEFINED;
-    rc = real(count, requests, outcount, indices, watch.statuses());
+    {
+      Opaque opaque;
+      rc = real(count, requests, outcount, indices, watch.statuses());
+    }
     const bool undefined = !is_count(*outcount, count);
     const auto reported = undefined ? 0 : static_cast<std::size_t>(*outcount);
     record_indices(std::span<const int>(indices, reported), undefined);
-    watch.completed(reported, [&](std::size_t i) { return static_cast<std::size_t>(indices[i]); });
+    watch.completed(
+        reported, [&](std::size_t i) { return static_cast<std::size_t>(indices[i]); }, rc);
   }
   entry.end();
   return rc;
@@ -232,14 +229,15 @@ int Test(Entry& entry, Real real, MPI_Request* request, int* flag, MPI_Status* s
   if (poll.must_fail()) {
     *flag = 0;
   } else if (poll.must_succeed()) {
-    rc = entry.other<WaitFunction>(Function::Wait)(request, status);
+    Substituted substituted(1, request);
+    rc = entry.other<WaitFunction>(Function::Wait)(substituted.data(), status);
     *flag = 1;
   } else {
     Watch watch(1, request, status, status == MPI_STATUS_IGNORE, true);
-    rc = real(request, flag, watch.statuses());
+    rc = poll.ask([&] { return real(request, flag, watch.statuses()); });
     const bool success = *flag || rc != MPI_SUCCESS;
     poll.answered(success);
-    if (success) watch.completed(1, same_index);
+    if (success) watch.completed(1, same_index, rc);
   }
   entry.end();
   return rc;
@@ -252,14 +250,15 @@ int Testall(Entry& entry, Real real, int count, MPI_Request* requests, int* flag
   if (poll.must_fail()) {
     *flag = 0;
   } else if (poll.must_succeed()) {
-    rc = entry.other<WaitallFunction>(Function::Waitall)(count, requests, statuses);
+    Substituted substituted(count, requests);
+    rc = entry.other<WaitallFunction>(Function::Waitall)(count, substituted.data(), statuses);
     *flag = 1;
   } else {
     Watch watch(count, requests, statuses, statuses == MPI_STATUSES_IGNORE, false);
-    rc = real(count, requests, flag, watch.statuses());
+    rc = poll.ask([&] { return real(count, requests, flag, watch.statuses()); });
     const bool success = *flag || rc != MPI_SUCCESS;
     poll.answered(success);
-    if (success) watch.completed(count > 0 ? static_cast<std::size_t>(count) : 0, same_index);
+    if (success) watch.completed(count > 0 ? static_cast<std::size_t>(count) : 0, same_index, rc);
   }
   entry.end();
   return rc;
@@ -280,12 +279,17 @@ int Testany(Entry& entry, Real real, int count, MPI_Request* requests, int* inde
     Watch watch(count, requests, status, status == MPI_STATUS_IGNORE, true);
     *index = MPI_UNDEFINED;
     *flag = 0;
-    rc = real(count, requests, index, flag, watch.statuses());
+    {
+      Opaque opaque;
+      rc = real(count, requests, index, flag, watch.statuses());
+    }
     const bool success = *flag || rc != MPI_SUCCESS;
     poll.answered(success);
     const bool undefined = !is_index(*index, count);
     if (success) record_indices(std::span<const int>(index, undefined ? 0 : 1), undefined);
-    if (success && !undefined) watch.completed(1, [&](std::size_t) { return static_cast<std::size_t>(*index); });
+    if (success && !undefined)
+      watch.completed(
+          1, [&](std::size_t) { return static_cast<std::size_t>(*index); }, rc);
   }
   entry.end();
   return rc;
@@ -304,42 +308,18 @@ int Testsome(Entry& entry, Real real, int count, MPI_Request* requests, int* out
   } else {
     Watch watch(count, requests, statuses, statuses == MPI_STATUSES_IGNORE, false);
     *outcount = MPI_UNDEFINED;
-    rc = real(count, requests, outcount, indices, watch.statuses());
+    {
+      Opaque opaque;
+      rc = real(count, requests, outcount, indices, watch.statuses());
+    }
     const bool undefined = !is_count(*outcount, count);
     const auto reported = undefined ? 0 : static_cast<std::size_t>(*outcount);
     const bool success = *outcount != 0 || rc != MPI_SUCCESS;
     poll.answered(success);
     if (success) record_indices(std::span<const int>(indices, reported), undefined);
-    watch.completed(reported, [&](std::size_t i) { return static_cast<std::size_t>(indices[i]); });
+    watch.completed(
+        reported, [&](std::size_t i) { return static_cast<std::size_t>(indices[i]); }, rc);
   }
-  entry.end();
-  return rc;
-}
-
-template <class Real>
-int Request_free(Entry& entry, Real real, MPI_Request* request) {
-  entry.begin(completion_call(1));
-  int rc = MPI_SUCCESS;
-  bool kept = false;
-  if (entry.recording() && pending_receives().any()) {
-    Session::Lock lock(Session::get());
-    kept = pending_receives().freed(*request);
-  }
-  if (kept) *request = handles().request_null;
-  else rc = real(request);
-  entry.end();
-  return rc;
-}
-
-template <class Real>
-int Cancel(Entry& entry, Real real, MPI_Request* request) {
-  entry.unsupported("whether it came in time");
-  entry.begin(completion_call(1));
-  if (entry.recording() && pending_receives().any()) {
-    Session::Lock lock(Session::get());
-    pending_receives().cancelled(*request);
-  }
-  const int rc = real(request);
   entry.end();
   return rc;
 }

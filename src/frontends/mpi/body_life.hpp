@@ -105,35 +105,4 @@ int Type_free(Entry& entry, Real real, MPI_Datatype* type) {
   return rc;
 }
 
-// Error handlers of the program are called from inside MPI calls, may call MPI themselves, and may leave by an
-// exception or longjmp. Each gets a trampoline that steps outside first.
-MPI_Comm_errhandler_function* outside_comm(MPI_Comm_errhandler_function* handler);
-MPI_Win_errhandler_function* outside_win(MPI_Win_errhandler_function* handler);
-MPI_File_errhandler_function* outside_file(MPI_File_errhandler_function* handler);
-
-template <class Real, class Handler>
-int create_errhandler(Entry& entry, Real real, Handler* trampoline, MPI_Errhandler* errhandler) {
-  entry.begin(Call{});
-  const int rc = real(trampoline, errhandler);
-  entry.end();
-  return rc;
-}
-
-template <class Real>
-int Comm_create_errhandler(Entry& entry, Real real, MPI_Comm_errhandler_function* handler, MPI_Errhandler* errhandler) {
-  return create_errhandler(entry, real, outside_comm(handler), errhandler);
-}
-template <class Real>
-int Win_create_errhandler(Entry& entry, Real real, MPI_Win_errhandler_function* handler, MPI_Errhandler* errhandler) {
-  return create_errhandler(entry, real, outside_win(handler), errhandler);
-}
-template <class Real>
-int File_create_errhandler(Entry& entry, Real real, MPI_File_errhandler_function* handler, MPI_Errhandler* errhandler) {
-  return create_errhandler(entry, real, outside_file(handler), errhandler);
-}
-template <class Real>
-int Errhandler_create(Entry& entry, Real real, MPI_Comm_errhandler_function* handler, MPI_Errhandler* errhandler) {
-  return create_errhandler(entry, real, outside_comm(handler), errhandler);
-}
-
 }  // namespace reprise::mpi::bodies

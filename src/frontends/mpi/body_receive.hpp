@@ -1,4 +1,4 @@
-// MPI_Recv and MPI_Irecv: who was heard, when anybody could be.
+// MPI_Recv, MPI_Irecv, and what all calls that take a message have in common: who was heard, when anybody could be.
 //
 // Recording: a wildcard receive gets its slot in the log before it is posted; the slot is filled when the sender is
 // known. Replaying: the receive is posted for exactly that sender and tag; with the source fixed, MPI's non-overtaking
@@ -51,8 +51,8 @@ int record_wildcard(const Call& call, MPI_Status* status, Receive receive) {
   return rc;
 }
 
-// The sender that a wildcard receive heard in the recorded run. Does not return if the run was cut off before.
-inline engine::WildcardOutcome replayed_wildcard(bool blocking) {
+// The sender that a wildcard receive heard in the recorded run.
+inline engine::WildcardOutcome replayed_wildcard() {
   Session& session = Session::get();
   engine::WildcardOutcome outcome;
   session.insist(session.replayer().wildcard(outcome));
@@ -60,8 +60,96 @@ inline engine::WildcardOutcome replayed_wildcard(bool blocking) {
     session.supervisor().warn("the recorded run could not see which message the receive of call " +
                               std::to_string(session.replayer().next_event() - 1) +
                               " took; this replay may differ from there on");
-  if (blocking && outcome.code == trace::kPending) session.at_end();
   return outcome;
+}
+
+// For the replay command: whom this call waits for.
+inline void waits_for(const Call& call, int source) {
+  Session::get().supervisor().waits_for(communicators().world_rank(call.values[engine::kComm], source));
+}
+
+// A blocking call that takes a message, or shows one: `receive` makes it, with a source, a tag and a status. `cut_off`
+// is what else it does if the recorded run ended before a message came.
+template <class Receive, class CutOff>
+int blocking_receive(Entry& entry, const Call& call, int source, int tag, MPI_Status* status, Receive receive,
+                     CutOff cut_off) {
+  PendingReceives& pending = pending_receives();
+  if (entry.recording() && source == MPI_ANY_SOURCE)
+    return record_wildcard(call, status, [&](MPI_Status* into) { return receive(source, tag, into); });
+  if (entry.recording() && pending.any_unknown()) {
+    ObservedStatus observed(status);
+    const int rc = receive(source, tag, observed.get());
+    Session::Lock lock(Session::get());
+    if (observed.filled()) pending.blocking_completed(call.values[engine::kComm], observed->MPI_TAG);
+    return rc;
+  }
+  if (entry.replaying()) {
+    if (source == MPI_ANY_SOURCE) {
+      const engine::WildcardOutcome outcome = replayed_wildcard();
+      if (outcome.code == trace::kPending) {
+        cut_off();
+        Session::get().at_end();
+      }
+      if (outcome.code >= trace::kSourceBase) {
+        source = static_cast<int>(outcome.code - trace::kSourceBase);
+        tag = outcome.tag;
+      }
+    }
+    waits_for(call, source);
+  }
+  return receive(source, tag, status);
+}
+
+inline void nothing_else() {}
+
+// A call that posts a receive: `post` makes it, with a source, a tag and the request. `idle` is what else it does if
+// the recorded receive never took a message.
+template <class Post, class Idle>
+int nonblocking_receive(Entry& entry, std::int64_t comm, int source, int tag, MPI_Request* request, Post post,
+                        Idle idle) {
+  PendingReceives& pending = pending_receives();
+  Session& session = Session::get();
+  const auto wanted = static_cast<std::int32_t>(canonical_tag(tag));
+  const bool any = source == MPI_ANY_SOURCE;
+  int rc;
+  if (entry.recording() && any) {
+    engine::WildcardSlot slot;
+    {
+      Session::Lock lock(session);
+      slot = session.recorder().wildcard();
+    }
+    rc = post(source, tag, request);
+    Session::Lock lock(session);
+    if (rc == MPI_SUCCESS) pending.posted_wildcard(*request, comm, wanted, slot);
+    else session.recorder().resolve(slot, trace::kRefused, 0);
+  } else if (entry.recording()) {
+    rc = post(source, tag, request);
+    if (rc == MPI_SUCCESS && source != MPI_PROC_NULL && pending.any_unknown()) {
+      Session::Lock lock(session);
+      pending.posted_specific(*request, comm, wanted);
+    }
+  } else if (entry.replaying()) {
+    bool matched_nothing = entry.post_is_cancelled();
+    if (any) {
+      const engine::WildcardOutcome outcome = replayed_wildcard();
+      matched_nothing = outcome.code == trace::kUnmatched;
+      if (outcome.code >= trace::kSourceBase) {
+        source = static_cast<int>(outcome.code - trace::kSourceBase);
+        tag = outcome.tag;
+      }  // else it is refused again; or nobody saw what it took, and no receive after it could have wanted that
+    }
+    if (matched_nothing) {
+      idle();
+      rc = idle_request(request);
+      entry.posted(rc, request, Posts::Kind::Idle);
+      return rc;
+    }
+    rc = post(source, tag, request);
+  } else {
+    rc = post(source, tag, request);
+  }
+  entry.posted(rc, request);
+  return rc;
 }
 
 template <class Real, class Count>
@@ -70,29 +158,10 @@ int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int
   Call call = receive_call(comm, source, tag);
   call.bytes(count, type);
   entry.begin(call);
-  PendingReceives& pending = pending_receives();
-  int rc;
-  if (entry.recording() && source == MPI_ANY_SOURCE) {
-    rc = record_wildcard(call, status,
-                         [&](MPI_Status* into) { return real(buf, count, type, source, tag, comm, into); });
-  } else if (entry.recording() && pending.any_unknown()) {
-    ObservedStatus observed(status);
-    rc = real(buf, count, type, source, tag, comm, observed.get());
-    Session::Lock lock(Session::get());
-    if (observed.filled()) pending.blocking_completed(call.values[engine::kComm], observed->MPI_TAG);
-  } else if (entry.replaying()) {
-    if (source == MPI_ANY_SOURCE) {
-      const engine::WildcardOutcome outcome = replayed_wildcard(true);
-      if (outcome.code >= trace::kSourceBase) {
-        source = static_cast<int>(outcome.code - trace::kSourceBase);
-        tag = outcome.tag;
-      }
-    }
-    Session::get().supervisor().waits_for(communicators().world_rank(call.values[engine::kComm], source));
-    rc = real(buf, count, type, source, tag, comm, status);
-  } else {
-    rc = real(buf, count, type, source, tag, comm, status);
-  }
+  const int rc = blocking_receive(
+      entry, call, source, tag, status,
+      [&](int from, int with, MPI_Status* into) { return real(buf, count, type, from, with, comm, into); },
+      nothing_else);
   entry.end();
   return rc;
 }
@@ -103,38 +172,10 @@ int Irecv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, in
   Call call = receive_call(comm, source, tag);
   call.bytes(count, type);
   entry.begin(call);
-  PendingReceives& pending = pending_receives();
-  Session& session = Session::get();
-  const auto number = call.values[engine::kComm];
-  const auto wanted = static_cast<std::int32_t>(call.values[engine::kTag]);
-  int rc;
-  if (entry.recording() && source == MPI_ANY_SOURCE) {
-    engine::WildcardSlot slot;
-    {
-      Session::Lock lock(session);
-      slot = session.recorder().wildcard();
-    }
-    rc = real(buf, count, type, source, tag, comm, request);
-    Session::Lock lock(session);
-    if (rc == MPI_SUCCESS) pending.posted_wildcard(*request, number, wanted, slot);
-    else session.recorder().resolve(slot, trace::kRefused, 0);
-  } else if (entry.recording()) {
-    rc = real(buf, count, type, source, tag, comm, request);
-    if (rc == MPI_SUCCESS && source != MPI_PROC_NULL && pending.any_unknown()) {
-      Session::Lock lock(session);
-      pending.posted_specific(*request, number, wanted);
-    }
-  } else if (entry.replaying() && source == MPI_ANY_SOURCE) {
-    const engine::WildcardOutcome outcome = replayed_wildcard(false);
-    if (outcome.code >= trace::kSourceBase)
-      rc = real(buf, count, type, static_cast<int>(outcome.code - trace::kSourceBase), outcome.tag, comm, request);
-    else if (outcome.code == trace::kUnmatched) rc = idle_request(request);
-    else  // refused again; or nobody saw what it took, and no receive after it could have wanted that
-          // (pending_receives)
-      rc = real(buf, count, type, source, tag, comm, request);
-  } else {
-    rc = real(buf, count, type, source, tag, comm, request);
-  }
+  const int rc = nonblocking_receive(
+      entry, call.values[engine::kComm], source, tag, request,
+      [&](int from, int with, MPI_Request* made) { return real(buf, count, type, from, with, comm, made); },
+      nothing_else);
   entry.end();
   return rc;
 }

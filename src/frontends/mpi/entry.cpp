@@ -24,19 +24,33 @@ void Entry::new_communicator_later(const MPI_Comm* comm, MPI_Comm parent) {
   communicators().made(*comm, parent, name(), true);
 }
 
+bool Entry::look_up_cancelled() {
+  Session& session = Session::get();
+  bool cancelled = false;
+  if (session.replaying_now()) session.insist(session.replayer().cancelled(g_posts.next(), cancelled));
+  return cancelled;
+}
+
+void Entry::posted(int rc, const MPI_Request* request, Posts::Kind kind) {
+  Session::Lock lock(Session::get());
+  if (rc == MPI_SUCCESS) g_posts.made(*request, kind);
+  else g_posts.failed();
+}
+
 void Entry::wake() {
   if (library_is_ours()) Session::get().wake(kFunctions);
   else
     Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
 }
 
-void Entry::unsupported(const char* reason) {
+void unsupported(Function function, const char* reason) {
   static bool noted[static_cast<std::size_t>(Function::kCount)];
-  if (!recording() || noted[static_cast<std::size_t>(function_)]) return;
-  noted[static_cast<std::size_t>(function_)] = true;
+  const auto number = static_cast<std::size_t>(function);
+  if (!Entry::recording() || noted[number]) return;
+  noted[number] = true;
   Session& session = Session::get();
   Session::Lock lock(session);
-  session.note("unsupported", std::string(name()) + ": " + reason);
+  session.note("unsupported", std::string(kFunctionNames[number]) + ": " + reason);
 }
 
 // Programs alternate between a few types, and asking the library takes longer than everything else we do for a call.

@@ -3,6 +3,7 @@
 
 #include "engine/mode.hpp"
 #include "frontends/mpi/library.hpp"
+#include "frontends/mpi/posts.hpp"
 
 #define REPRISE_INTERPOSED __attribute__((visibility("default")))
 // Where the program called us: the call site.
@@ -17,8 +18,12 @@ using engine::Mode;
 //
 // `settle` is what must be logged about the call in flight if it never returns to us: an error handler of the program
 // may leave it by an exception or longjmp, a fatal error by exit().
+//
+// `opaque`: what the call in flight decides is known only when it returns, and must be logged before anything that the
+// program's own functions do meanwhile. So these cannot be followed there.
 struct ThreadState {
   bool inside = false;
+  bool opaque = false;
   void (*settle)(void*) = nullptr;
   void* in_flight = nullptr;
 };
@@ -82,6 +87,8 @@ struct Call {
   }
 };
 
+void unsupported(Function function, const char* reason);
+
 class Entry {
  public:
   Entry(Function function, Flavor flavor, const void* caller) : function_(function), flavor_(flavor), caller_(caller) {}
@@ -123,14 +130,20 @@ class Entry {
   const void* caller() const { return caller_; }
   const char* name() const { return kFunctionNames[static_cast<std::size_t>(function_)]; }
 
+  // An operation with a request of its own: is it one that was cancelled in the recorded run? Then an idle request
+  // stands for it (false while recording). Afterwards it counts as posted.
+  bool post_is_cancelled() { return replaying() && look_up_cancelled(); }
+  void posted(int rc, const MPI_Request* request, Posts::Kind kind = Posts::Kind::Ordinary);
+
   // Replay cannot force what this call decides: say so in the trace, once per function.
-  void unsupported(const char* reason);
+  void unsupported(const char* reason) { mpi::unsupported(function_, reason); }
   void new_communicator(MPI_Comm comm, MPI_Comm parent);
   // MPI_Comm_idup: the handle is there, but may not be asked anything yet.
   void new_communicator_later(const MPI_Comm* comm, MPI_Comm parent);
 
  private:
   static void wake();
+  static bool look_up_cancelled();
 
   Function function_;
   Flavor flavor_;
@@ -146,12 +159,21 @@ class Outside {
     t_state = {};
     if (saved_.settle) saved_.settle(saved_.in_flight);
   }
-  ~Outside() { t_state = {saved_.inside, nullptr, nullptr}; }
+  ~Outside() { t_state = {saved_.inside, saved_.opaque, nullptr, nullptr}; }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
 
  private:
   ThreadState saved_;
+};
+
+// Marks the call in flight as opaque while the library is at work.
+class Opaque {
+ public:
+  Opaque() { t_state.opaque = true; }
+  ~Opaque() { t_state.opaque = false; }
+  Opaque(const Opaque&) = delete;
+  Opaque& operator=(const Opaque&) = delete;
 };
 
 // Registers what must be logged if the call in flight does not return.

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <utility>
 
-#include "frontends/mpi/body_life.hpp"
+#include "frontends/mpi/body_callback.hpp"
 
 namespace reprise::mpi::bodies {
 namespace {

@@ -30,6 +30,26 @@ int idle_request(MPI_Request* request) {
   return resolve_function<Irecv>(Function::Irecv)(nullptr, 0, handles().byte, 0, 0, g_idle_comm, request);
 }
 
+bool combined_receive_tells_sender() {
+  static const bool tells = [] {
+    constexpr int kTag = 5;
+    using Isendrecv =
+        int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+    MPI_Request request;
+    MPI_Status status{};
+    status.MPI_TAG = 0;
+    char sent = 0;
+    char received = 0;
+    return make_idle_comm() &&
+           resolve_function<Isendrecv>(Function::Isendrecv)(&sent, 1, handles().byte, 0, kTag, &received, 1,
+                                                            handles().byte, MPI_ANY_SOURCE, kTag, g_idle_comm,
+                                                            &request) == MPI_SUCCESS &&
+           resolve_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, &status) == MPI_SUCCESS &&
+           status.MPI_TAG == kTag;
+  }();
+  return tells;
+}
+
 void prepare_idle_requests() { g_have_progress_request = idle_request(&g_progress_request) == MPI_SUCCESS; }
 
 // A test, since that is what all MPIs make progress in; MPICH does not when it probes a communicator of one process.

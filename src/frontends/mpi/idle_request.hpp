@@ -1,4 +1,5 @@
-// A request that never completes: what a receive becomes in replay that matched nothing in the recorded run.
+// A communicator of this process alone, and what it serves for: above all a request that never completes, which a
+// receive becomes in replay that matched nothing in the recorded run.
 #pragma once
 
 #include "frontends/mpi/library.hpp"
@@ -9,6 +10,9 @@ namespace reprise::mpi {
 void prepare_idle_requests();
 // A real receive on a private communicator like MPI_COMM_SELF, so the program can cancel, free or test it as usual.
 int idle_request(MPI_Request* request);
+// Does the status of a completed MPI_Isendrecv tell whom it heard? That of MPICH 4.0 is empty. Tried once, on that
+// communicator.
+bool combined_receive_tells_sender();
 // Lets the library move messages, for a rank that waits for the others at the end of its log.
 void make_progress();
 // Before MPI_Finalize.

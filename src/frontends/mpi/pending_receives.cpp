@@ -57,19 +57,20 @@ void PendingReceives::unlink(Receive* receive) {
 }
 
 void PendingReceives::posted_wildcard(MPI_Request request, std::int64_t comm, std::int32_t tag,
-                                      const engine::WildcardSlot& slot) {
+                                      const engine::WildcardSlot& slot, bool persistent) {
   Receive* receive = add(request, comm, tag);
   if (!receive) {
     engine::Session::get().recorder().resolve(slot, trace::kAmbiguous, 0);
     return;
   }
   receive->wildcard = true;
+  receive->persistent = persistent;
   receive->slot = slot;
   link(receive);
 }
 
-void PendingReceives::posted_specific(MPI_Request request, std::int64_t comm, std::int32_t tag) {
-  add(request, comm, tag);
+void PendingReceives::posted_specific(MPI_Request request, std::int64_t comm, std::int32_t tag, bool persistent) {
+  if (Receive* receive = add(request, comm, tag)) receive->persistent = persistent;
 }
 
 PendingReceives::Receive* PendingReceives::find(MPI_Request request) {
@@ -78,11 +79,24 @@ PendingReceives::Receive* PendingReceives::find(MPI_Request request) {
   return nullptr;
 }
 
-void PendingReceives::resolve(Receive* receive, const MPI_Status& status) {
-  if (!receive->wildcard || receive->known) return;
+namespace {
+
+bool was_cancelled(const MPI_Status& status) {
   int cancelled = 0;
-  if (receive->cancelled)
-    resolve_function<int (*)(const MPI_Status*, int*)>(Function::Test_cancelled)(&status, &cancelled);
+  resolve_function<int (*)(const MPI_Status*, int*)>(Function::Test_cancelled)(&status, &cancelled);
+  return cancelled;
+}
+
+}  // namespace
+
+void PendingReceives::resolve(Receive* receive, const MPI_Status& status) {
+  if (receive->known) return;
+  const bool cancelled = receive->cancelled && was_cancelled(status);
+  if (!receive->wildcard) {
+    if (cancelled && receive->post != kNoPost) engine::Session::get().recorder().cancelled(receive->post);
+    receive->known = receive->post != kNoPost;
+    return;
+  }
   const bool matched = !cancelled && status.MPI_SOURCE >= 0;
   engine::Session::get().recorder().resolve(
       receive->slot, matched ? trace::kSourceBase + static_cast<std::uint32_t>(status.MPI_SOURCE) : trace::kUnmatched,
@@ -93,8 +107,21 @@ void PendingReceives::resolve(Receive* receive, const MPI_Status& status) {
   receive->owed = false;
 }
 
+PendingReceives::Taken PendingReceives::taken_by(const Receive* receive, const MPI_Status& status) const {
+  const bool message =
+      receive->comm != engine::kNoComm && status.MPI_SOURCE >= 0 && !(receive->cancelled && was_cancelled(status));
+  return {receive->order, receive->comm, status.MPI_TAG, message};
+}
+
+void PendingReceives::seen(MPI_Request request, const MPI_Status& status) {
+  Receive* receive = find(request);
+  if (!receive) return;
+  resolve(receive, status);
+  look_at_earlier(taken_by(receive, status));
+}
+
 PendingReceives::Taken PendingReceives::settle(Receive* receive, const MPI_Status& status) {
-  const Taken taken{receive->order, receive->comm, status.MPI_TAG, status.MPI_SOURCE >= 0};
+  const Taken taken = taken_by(receive, status);
   resolve(receive, status);
   remove(receive);
   return taken;
@@ -139,6 +166,31 @@ void PendingReceives::look_at_all(bool last_time) {
 
 void PendingReceives::cancelled(MPI_Request request) {
   if (Receive* receive = find(request)) receive->cancelled = true;
+}
+
+// The standard says that a cancelled receive can be completed at once, but a library may need a few calls for it.
+bool PendingReceives::look_often_at(Receive* receive) {
+  constexpr int kLooks = 1000;
+  for (int i = 0; i < kLooks; ++i)
+    if (look_at(receive)) return true;
+  return false;
+}
+
+bool PendingReceives::decide_cancelled(MPI_Request request) {
+  Receive* receive = find(request);
+  if (!receive || !receive->wildcard) return false;
+  if (!receive->known) look_often_at(receive);
+  return true;
+}
+
+void PendingReceives::watch_cancelled(MPI_Request request, std::uint64_t post) {
+  Receive* receive = find(request);
+  const bool added = !receive;
+  if (added) receive = add(request, engine::kNoComm, kAnyTag);
+  if (!receive) return;
+  receive->cancelled = true;
+  receive->post = post;
+  if (look_often_at(receive) && added) remove(receive);
 }
 
 bool PendingReceives::freed(MPI_Request request) {

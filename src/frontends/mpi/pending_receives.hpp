@@ -18,6 +18,8 @@ namespace reprise::mpi {
 
 class PendingReceives {
  public:
+  static constexpr std::uint64_t kNoPost = UINT64_MAX;
+
   struct Receive {
     MPI_Request request;
     std::uint64_t order = 0;  // of posting, among the receives kept here
@@ -28,6 +30,8 @@ class PendingReceives {
     bool owed = false;       // it must have matched, but the library does not show it yet
     bool cancelled = false;  // MPI_Cancel was called on it
     bool orphan = false;     // MPI_Request_free was called on it: we hold the handle
+    bool persistent = false;
+    std::uint64_t post = kNoPost;  // its number, if it was cancelled and is no wildcard receive
     engine::WildcardSlot slot;
     Receive* next_same_hash = nullptr;
     Receive* previous = nullptr;  // in posting order, wildcards with unknown outcome only
@@ -37,9 +41,10 @@ class PendingReceives {
   bool any() const { return count_ != 0; }
   bool any_unknown() const { return first_unknown_ != nullptr; }
 
-  void posted_wildcard(MPI_Request request, std::int64_t comm, std::int32_t tag, const engine::WildcardSlot& slot);
+  void posted_wildcard(MPI_Request request, std::int64_t comm, std::int32_t tag, const engine::WildcardSlot& slot,
+                       bool persistent = false);
   // A receive with a named source, posted while wildcard receives are pending.
-  void posted_specific(MPI_Request request, std::int64_t comm, std::int32_t tag);
+  void posted_specific(MPI_Request request, std::int64_t comm, std::int32_t tag, bool persistent = false);
 
   Receive* find(MPI_Request request);
 
@@ -56,7 +61,15 @@ class PendingReceives {
   void look_at_earlier(const Taken& taken);
   // A blocking receive has completed with a message of this tag.
   void blocking_completed(std::int64_t comm, std::int32_t tag) { look_at_earlier({UINT64_MAX, comm, tag, true}); }
+  // The program has seen that it can be completed, without completing it (MPI_Request_get_status).
+  void seen(MPI_Request request, const MPI_Status& status);
+
+  // MPI_Cancel is about to be called on it.
   void cancelled(MPI_Request request);
+  // MPI_Cancel has returned. False if it is no wildcard receive that is kept here.
+  bool decide_cancelled(MPI_Request request);
+  // The same for any other operation: logs whether it was cancelled, now or when it completes.
+  void watch_cancelled(MPI_Request request, std::uint64_t post);
   // True: the caller must not free the request, we keep watching it.
   bool freed(MPI_Request request);
   // Looks again at receives that must have matched. Called from time to time.
@@ -76,7 +89,9 @@ class PendingReceives {
   void link(Receive* receive);
   void unlink(Receive* receive);
   void resolve(Receive* receive, const MPI_Status& status);
+  Taken taken_by(const Receive* receive, const MPI_Status& status) const;
   bool look_at(Receive* receive);
+  bool look_often_at(Receive* receive);
   void look_at_all(bool last_time);
   static std::uint32_t bucket(MPI_Request request) {
     return static_cast<std::uint32_t>(handle_key(request) * 0x9e3779b97f4a7c15ull >> 54);

@@ -1,0 +1,54 @@
+// A test or a nonblocking probe: how often it fails before it succeeds is a decision (engine::PollSeries).
+#pragma once
+
+#include "engine/session.hpp"
+#include "frontends/mpi/entry.hpp"
+
+namespace reprise::mpi::bodies {
+
+using engine::Session;
+
+// A test in progress. Recording: what it answered is counted. Replaying: what it must answer is known.
+class Poll {
+ public:
+  Poll(Entry& entry, const Call& call) {
+    Session& session = Session::get();
+    if (entry.recording()) {
+      Session::Lock lock(session);
+      if (session.threaded()) session.notice_thread();
+      site_ = &session.recorder().poll_begin(entry.function(), entry.caller(), call.values, absorbed_);
+    } else if (entry.replaying() && session.replaying_now()) {
+      session.insist(session.replayer().poll(entry.function(), entry.caller(), call.values, success_));
+      if (success_) session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
+      forced_ = true;
+    } else {
+      entry.begin(call);
+    }
+  }
+
+  bool must_fail() const { return forced_ && !success_; }
+  bool must_succeed() const { return forced_ && success_; }
+  // Asks the library. If that calls a function of the program (of a generalised request, an error handler), then
+  // because something has completed: the answer is logged before what that function does.
+  template <class Ask>
+  int ask(Ask ask) {
+    auto settle = [&] { answered(true); };
+    InFlight in_flight(settle);
+    return ask();
+  }
+  void answered(bool success) {
+    if (!site_) return;
+    Session& session = Session::get();
+    Session::Lock lock(session);
+    session.recorder().poll_end(*site_, absorbed_, success);
+    site_ = nullptr;
+  }
+
+ private:
+  engine::Site* site_ = nullptr;
+  bool absorbed_ = false;
+  bool forced_ = false;
+  bool success_ = false;
+};
+
+}  // namespace reprise::mpi::bodies
