@@ -1,6 +1,8 @@
 // What every interposed MPI function does first and last. The generated wrappers and the hand-written bodies use this.
 #pragma once
 
+#include <utility>
+
 #include "engine/mode.hpp"
 #include "frontends/mpi/library.hpp"
 #include "frontends/mpi/posts.hpp"
@@ -21,11 +23,14 @@ using engine::Mode;
 //
 // `opaque`: what the call in flight decides is known only when it returns, and must be logged before anything that the
 // program's own functions do meanwhile. So these cannot be followed there.
+//
+// `fortran_caller` is where the program has called the Fortran layer that is about to call us (fortran.hpp).
 struct ThreadState {
   bool inside = false;
   bool opaque = false;
   void (*settle)(void*) = nullptr;
   void* in_flight = nullptr;
+  const void* fortran_caller = nullptr;
 };
 inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
@@ -93,7 +98,9 @@ class Entry {
  public:
   Entry(Function function, Flavor flavor, const void* caller) : function_(function), flavor_(flavor), caller_(caller) {}
   ~Entry() {
-    if (owner_) t_state.inside = false;
+    if (!owner_) return;
+    t_state.inside = false;
+    if (through_fortran_) t_state.fortran_caller = caller_;  // the layer may make another call for the same one
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -117,6 +124,10 @@ class Entry {
     }
     t_state.inside = true;
     owner_ = true;
+    if (t_state.fortran_caller) {
+      caller_ = std::exchange(t_state.fortran_caller, nullptr);
+      through_fortran_ = true;
+    }
     return false;
   }
 
@@ -148,6 +159,7 @@ class Entry {
   Function function_;
   Flavor flavor_;
   bool owner_ = false;
+  bool through_fortran_ = false;
   const void* caller_;
 };
 

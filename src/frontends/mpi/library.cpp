@@ -14,9 +14,10 @@ std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCount)];
 namespace {
 
 #ifdef OPEN_MPI
-constexpr const char* kLibraries[] = {"libmpi.so.40", "libmpi.so"};
+constexpr const char* kLibraries[] = {"libmpi.so.40", "libmpi.so", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40"};
 #else
-constexpr const char* kLibraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so", "libmpi.so"};
+constexpr const char* kLibraries[] = {"libmpich.so.12", "libmpi.so.12",       "libmpich.so",
+                                      "libmpi.so",      "libmpichfort.so.12", "libmpifort.so.12"};
 #endif
 
 // RTLD_NEXT finds nothing when the library came by dlopen(RTLD_LOCAL), as Python's modules do: ask the library itself.
@@ -36,18 +37,20 @@ void* variable(const char* name) { return symbol(name, RTLD_DEFAULT); }
 
 }  // namespace
 
+void* look_up(const char* name) {
+  if (void* found = symbol(name)) return found;
+  char text[256];
+  const int size =
+      std::snprintf(text, sizeof text, "reprise: the program calls %s, but no loaded MPI library has it\n", name);
+  if (write(STDERR_FILENO, text, static_cast<std::size_t>(size)) >= 0) _exit(125);
+  _exit(125);
+}
+
 void* look_up(Function function, Flavor flavor) {
   char name[128];
   std::snprintf(name, sizeof name, "%s%s", flavor == Flavor::Pmpi ? "P" : "",
                 kFunctionNames[static_cast<std::size_t>(function)]);
-  void* found = symbol(name);
-  if (!found) {
-    char text[256];
-    const int size =
-        std::snprintf(text, sizeof text, "reprise: the program calls %s, but no loaded MPI library has it\n", name);
-    if (write(STDERR_FILENO, text, static_cast<std::size_t>(size)) >= 0) _exit(125);
-    _exit(125);
-  }
+  void* found = look_up(name);
   g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found,
                                                                                           std::memory_order_relaxed);
   return found;
