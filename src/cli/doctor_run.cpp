@@ -30,20 +30,31 @@ constexpr std::size_t kMaxSeenFile = 1u << 16;
 
 using Facts = std::map<std::string, std::string>;  // "calls" -> "12", from the file seen-<rank>
 
-std::map<std::uint32_t, Facts> take_seen_files(int dir_fd) {
-  std::map<std::uint32_t, Facts> seen;
+struct Seen {
+  std::map<std::uint32_t, Facts> ranks;
+  std::uint64_t passed_by = 0;  // processes that used MPI without a call that was seen
+};
+
+constexpr std::uint64_t kInitAndFinalize = 2;  // calls without which no rank is seen at all
+constexpr const char* kPassedBy =
+    "MPI functions that are looked up in a library handle (ctypes, MPI.jl) pass Reprise by; link the program with its "
+    "MPI, or in Python use mpi4py";
+
+Seen take_seen_files(int dir_fd) {
+  Seen seen;
   DIR* const directory = ::fdopendir(::openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return seen;
   std::vector<std::string> names;
   while (const dirent* entry = ::readdir(directory)) names.emplace_back(entry->d_name);
   ::closedir(directory);
   for (const std::string& name : names) {
+    if (name.starts_with("passed-")) seen.passed_by += ::unlinkat(dir_fd, name.c_str(), 0) == 0;
     if (!name.starts_with("seen-")) continue;
     const auto rank = parse_number(std::string_view(name).substr(5));
     const auto text = read_file_at(dir_fd, name, kMaxSeenFile, false);
     ::unlinkat(dir_fd, name.c_str(), 0);
     if (!rank || *rank >= trace::kMaxRanks || !text) continue;
-    Facts& facts = seen[static_cast<std::uint32_t>(*rank)];
+    Facts& facts = seen.ranks[static_cast<std::uint32_t>(*rank)];
     for (const std::string& line : split(*text, '\n'))
       if (const std::size_t at = line.find('='); at != std::string::npos)
         facts[line.substr(0, at)] = line.substr(at + 1);
@@ -74,9 +85,17 @@ int run_job(const Launch& launch) {
   }
 }
 
-void judge_ranks(const std::map<std::uint32_t, Facts>& seen, const std::vector<std::string>& command,
-                 const FoundMpi& found, int status, Findings& findings) {
+void judge_ranks(const Seen& files, const std::vector<std::string>& command, const FoundMpi& found, int status,
+                 Findings& findings) {
+  const std::map<std::uint32_t, Facts>& seen = files.ranks;
+  if (files.passed_by > 0)
+    findings.push_back(
+        {Level::Problem, "calls",
+         fmt::format("{} used MPI, but not one of its calls could be seen",
+                     files.passed_by == 1 ? "a process" : fmt::format("each of {} processes", files.passed_by)),
+         kPassedBy});
   if (seen.empty()) {
+    if (files.passed_by > 0) return;
     const std::string reason = status != 0 && !found.program_is_static
                                    ? "it ended (" + status_words(status) + ") before MPI_Finalize"
                                    : why_nothing_seen(command, found);
@@ -88,13 +107,14 @@ void judge_ranks(const std::map<std::uint32_t, Facts>& seen, const std::vector<s
   for (const auto& [rank, facts] : seen) {
     world = std::max(world, number_in(facts, "ranks"));
     const std::uint64_t calls = number_in(facts, "calls");
-    if (calls == 0) silent.push_back(rank);
+    const bool too_few = calls <= kInitAndFinalize;
+    if (too_few) silent.push_back(rank);
     const auto text = [&facts = facts](const char* key) {
       const auto at = facts.find(key);
       return at == facts.end() ? std::string("?") : printable(at->second);
     };
     findings.push_back(
-        {calls == 0 ? Level::Problem : Level::Good, fmt::format("rank {}", rank),
+        {too_few ? Level::Problem : Level::Good, fmt::format("rank {}", rank),
          fmt::format("{} seen; {}, pid {} on {}", counted(calls, "MPI call"), text("exe"), text("pid"), text("host")),
          ""});
   }
@@ -102,9 +122,8 @@ void judge_ranks(const std::map<std::uint32_t, Facts>& seen, const std::vector<s
   for (std::uint32_t rank = 0; rank < std::min<std::uint64_t>(world, trace::kMaxRanks); ++rank)
     if (!seen.contains(rank)) missing.push_back(rank);
   if (!silent.empty())
-    findings.push_back(
-        {Level::Problem, "calls", "no MPI call was seen of rank " + number_ranges(silent),
-         "they are probably looked up by dlsym in a library handle (ctypes, MPI.jl), which passes Reprise by"});
+    findings.push_back({Level::Problem, "calls",
+                        "nothing but MPI_Init and MPI_Finalize was seen of rank " + number_ranges(silent), kPassedBy});
   if (!missing.empty())
     findings.push_back(
         {Level::Problem, "ranks", fmt::format("rank {} of {} was not seen", number_ranges(missing), world),
