@@ -50,32 +50,42 @@ def command_of(scene, name):
     return scene.launch(ranks, scene.program(name.split()[0]), *args), status
 
 
-def plain_runs_differ(scene, name):
+def differs(scene, command, ranks, status=0):
     """Otherwise an identical replay would prove nothing."""
-    command, status = command_of(scene, name)
     seen = None
     for _ in range(TRIES):
         result, outputs = scene.plain(command)
         if status is not None:
             scene.check_status(result, status, "plain run")
-        scene.check(len(outputs) == PROGRAMS[name][0], "plain run: output files are missing", result)
+        scene.check(len(outputs) == ranks, "plain run: output files are missing", result)
         if seen is not None and outputs != seen:
             return
         seen = outputs
-    raise Failure(f"not nondeterministic here: {TRIES} plain runs of {name} were alike")
+    raise Failure(f"not nondeterministic here: {TRIES} plain runs of {command} were alike")
 
 
-def replays(scene, name):
-    command, status = command_of(scene, name)
+def replays_alike(scene, command, ranks, status=0):
+    """Records, and replays as often as asked; the result of the recording."""
     result, recorded = scene.record(command)
     if status is not None:
         scene.check_status(result, status, "record")
-    scene.check(len(recorded) == PROGRAMS[name][0], "record: output files are missing", result)
+    scene.check(len(recorded) == ranks, "record: output files are missing", result)
     for number in range(1, scene.settings.repeat + 1):
         replay, outputs = scene.replay()
         what = f"replay {number} of {scene.settings.repeat}"
         scene.check_status(replay, result.status, what)
         scene.check_same(recorded, outputs, what, replay)
+    return result
+
+
+def plain_runs_differ(scene, name):
+    command, status = command_of(scene, name)
+    differs(scene, command, PROGRAMS[name][0], status)
+
+
+def replays(scene, name):
+    command, status = command_of(scene, name)
+    replays_alike(scene, command, PROGRAMS[name][0], status)
 
 
 def family(name):

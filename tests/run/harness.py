@@ -8,7 +8,6 @@ holds a pipe open would make the harness wait for it.
 """
 
 import fcntl
-import glob
 import os
 import random
 import shlex
@@ -92,22 +91,33 @@ def available(mpi):
     return all(shutil.which(f"{tool}.{mpi}") for tool in ("mpicc", "mpicxx", "mpirun"))
 
 
-def build_program(build, mpi, name, flags=(), output=None):
+def compile_command(mpi, source, target):
+    """The compiler for a source file by its suffix, with the flags that all programs of that language get."""
+    suffix = Path(source).suffix
+    if suffix in (".f", ".f90"):
+        # Not optimised: gfortran would merge calls that are alike, and their lines are what is looked at.
+        Path(f"{target}.modules").mkdir(exist_ok=True)
+        return [f"mpifort.{mpi}", "-O0", "-g", "-Wall", "-J", f"{target}.modules", str(SOURCES / "fortran_support.f90")]
+    cxx = suffix == ".cpp"
+    # MPICH's MPI_STATUSES_IGNORE is an address of 1, Open MPI's MPI_UNWEIGHTED one of 2: g++ 12 sees overflows.
+    return [f"{'mpicxx' if cxx else 'mpicc'}.{mpi}", "-std=c++20" if cxx else "-std=gnu11", "-O1", "-g", "-Wall",
+            "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
+
+
+def build_program(build, mpi, name, flags=(), output=None, libraries=()):
     """Compiles tests/programs/NAME for one MPI unless it is up to date."""
-    source = next(iter(glob.glob(str(SOURCES / f"{name}.c*"))), None)
+    sources = [str(SOURCES / f"{name}.{suffix}") for suffix in ("c", "cpp", "f90", "f")]
+    source = next(filter(os.path.exists, sources), None)
     if source is None:
         raise Failure(f"no program {name}")
     target = Path(output) if output else Path(build) / "test-programs" / mpi / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    newest = max(os.path.getmtime(source), os.path.getmtime(SOURCES / "common.h"))
+    newest = max(os.path.getmtime(path) for path in (source, SOURCES / "common.h", SOURCES / "fortran_support.f90"))
     with open(target.parent / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output and target.exists() and target.stat().st_mtime > newest:
             return str(target)
-        cxx = source.endswith(".cpp")
-        # MPICH's MPI_STATUSES_IGNORE is an address of 1, Open MPI's MPI_UNWEIGHTED one of 2: g++ 12 sees overflows.
-        command = [f"{'mpicxx' if cxx else 'mpicc'}.{mpi}", "-std=c++20" if cxx else "-std=gnu11", "-O1", "-g", "-Wall",
-                   "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread", *flags, source, "-o", f"{target}.new"]
+        command = [*compile_command(mpi, source, target), *flags, source, "-o", f"{target}.new", *libraries]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0 or done.stderr.strip():
             raise Failure(f"$ {shlex.join(command)}\n{done.stderr}")
@@ -256,8 +266,8 @@ class Scene:
 
     # -- programs and their output -----------------------------------------------------------------------------------
 
-    def program(self, name, flags=(), output=None):
-        return build_program(self.settings.build, self.case.mpi, name, flags, output)
+    def program(self, name, flags=(), output=None, libraries=()):
+        return build_program(self.settings.build, self.case.mpi, name, flags, output, libraries)
 
     def launch(self, ranks, program, *args):
         return [f"mpirun.{self.case.mpi}", "-n", str(ranks), program, str(self.out), *map(str, args)]

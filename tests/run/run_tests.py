@@ -28,6 +28,7 @@ import divergence
 import families
 import faults
 import harness
+import languages
 import scale
 
 SUITES = {
@@ -37,6 +38,7 @@ SUITES = {
     "bad_input": bad_input.cases,
     "cli": cli.cases,
     "scale": scale.cases,
+    "languages": languages.cases,
     "programs": families.plain_cases,  # without Reprise; not part of "all"
 }
 
