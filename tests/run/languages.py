@@ -67,6 +67,24 @@ def fortran(name):
     return function
 
 
+def arguments_of_fortran(scene):
+    """Procedures, strings and addresses with a meaning pass through the stubs unchanged."""
+    need(f"mpifort.{scene.case.mpi}")
+    command = scene.launch(3, scene.program("fortran_arguments"))
+    result, plain = scene.plain(command)
+    scene.check_status(result, 0, "plain run")
+    said = plain["out-1.txt"].decode()
+    for line in ("reduced: 2", "reduced: -4", "copies: 5", "attribute: 6", "deletes: 5", '"a name with blanks"',
+                 '"some value"', "deletes: 6", "an error of rank", "heard: 100", "added: 42", "done"):
+        scene.check(line + "\n" in said, f"a plain run does not say {line!r}:\n{said}")
+    result, recorded = scene.record(command)
+    scene.check_status(result, 0, "record")
+    scene.check_same(plain, recorded, "record", result)
+    result, replayed = scene.replay()
+    scene.check_status(result, 0, "replay")
+    scene.check_same(plain, replayed, "replay", result)
+
+
 def callback_out_of_fortran(scene):
     """An error handler that leaves a Fortran call by longjmp must not leave that call's place behind."""
     need(f"mpifort.{scene.case.mpi}")
@@ -224,6 +242,7 @@ def hpcc(scene):
 
 def cases(mpi):
     listed = {name: fortran(name) for name in FORTRAN} | {
+        "fortran_arguments": arguments_of_fortran,
         "fortran_callback": callback_out_of_fortran,
         "dlopen_local": dlopen_local,
         "doctor_ctypes": doctor_sees_what_passes_by,
