@@ -32,6 +32,7 @@ struct RankReader::State {
   explicit State(LogFile&& file)
       : log(std::move(file)), current_block(log.chunks_begin()), next_block(log.chunks_begin()) {
     wildcards.scan_block = posts.scan_block = log.chunks_begin();
+    posts.of_posts = true;
   }
 
   LogFile log;
@@ -44,7 +45,7 @@ struct RankReader::State {
   std::vector<std::uint8_t> payload;  // as read from the file
 
   Window wildcards;
-  Window posts{.of_posts = true};
+  Window posts;
 
   Result<bool> load_chunk();
   Result<bool> scan_chunk(Window& window);

@@ -69,7 +69,7 @@ template <class Object, class Real, class Copy, class Delete>
 int create_keyval(Entry& entry, Real real, Copy* copy, Delete* remove, int* keyval, void* state) {
   entry.begin(Call{});
   int rc;
-  if ((!copy && !remove) || is_fortran_layer(entry.caller())) {
+  if ((!copy && !remove) || entry.through_fortran()) {
     rc = real(copy, remove, keyval, state);
   } else {
     using Functions = AttributeFunctions<Copy, Delete>;
@@ -134,7 +134,7 @@ int Grequest_start(Entry& entry, Real real, MPI_Grequest_query_function* query, 
                    MPI_Grequest_cancel_function* cancel, void* state, MPI_Request* request) {
   entry.begin(Call{});
   int rc;
-  if (!query || !free || !cancel || is_fortran_layer(entry.caller())) rc = real(query, free, cancel, state, request);
+  if (!query || !free || !cancel || entry.through_fortran()) rc = real(query, free, cancel, state, request);
   else
     rc = real(GeneralisedRequest::call_query, GeneralisedRequest::call_free, GeneralisedRequest::call_cancel,
               new GeneralisedRequest{query, free, cancel, state}, request);

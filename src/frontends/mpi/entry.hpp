@@ -139,6 +139,8 @@ class Entry {
 
   engine::FunctionId function() const { return static_cast<engine::FunctionId>(function_); }
   const void* caller() const { return caller_; }
+  // A Fortran program, through the Fortran layer of its MPI.
+  bool through_fortran() const { return through_fortran_; }
   const char* name() const { return kFunctionNames[static_cast<std::size_t>(function_)]; }
 
   // An operation with a request of its own: is it one that was cancelled in the recorded run? Then an idle request
@@ -171,7 +173,7 @@ class Outside {
     t_state = {};
     if (saved_.settle) saved_.settle(saved_.in_flight);
   }
-  ~Outside() { t_state = {saved_.inside, saved_.opaque, nullptr, nullptr}; }
+  ~Outside() { t_state = {saved_.inside, saved_.opaque}; }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
 

@@ -5,8 +5,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "base/loaded_modules.hpp"
-
 namespace reprise::mpi {
 
 std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCount)];
@@ -65,14 +63,6 @@ int* unweighted() {
   static int* const* const address = static_cast<int* const*>(variable("MPI_UNWEIGHTED"));
   return address ? *address : nullptr;
 #endif
-}
-
-bool is_fortran_layer(const void* address) {
-  LoadedModule module;
-  if (!find_module_of(address, module)) return false;
-  for (const char* library : {"/libmpi_mpifh.", "/libmpi_usempi", "/libmpichfort.", "/libmpifort."})
-    if (std::strstr(module.path, library)) return true;
-  return false;
 }
 
 const char* library_name() {

@@ -58,9 +58,6 @@ const Handles& handles();
 // MPI_UNWEIGHTED (a variable in MPICH).
 int* unweighted();
 
-// Is this address in the library's Fortran layer, which calls the C functions for a Fortran program?
-bool is_fortran_layer(const void* address);
-
 // "openmpi" or "mpich".
 const char* library_name();
 // Is the MPI of this process the one that this library was built for? A script may hide which one it starts.
