@@ -25,7 +25,8 @@ import statistics_of_pairs as pairs
 HERE = Path(__file__).resolve().parent
 CORES = os.cpu_count() or 1
 MODES = ["plain", "again", "record", "replay"]
-PROGRAMS = {"master_worker": 1_000_000, "waitsome_halo": 20_000, "test_polling": 100_000}
+PROGRAMS = {"master_worker": 1_000_000, "waitsome_halo": 20_000, "test_polling": 100_000, "particles": 20_000,
+            "stencil": 20_000}
 PEERS = [
     ("MPL* (1999), mandelbrot", "record 1.03x, replay 1.003x; 3912 bytes of log"),
     ("MPL* (1999), queens(12)", "record 0.98x, replay 1.02x; 1710 bytes of log"),
@@ -69,8 +70,13 @@ class Bench:
     def build(self, mpi, name):
         target = self.dir / f"{name}.{mpi}"
         if not target.exists():
-            subprocess.run([f"mpicc.{mpi}", "-std=gnu11", "-O2", "-g", HERE / "programs" / f"{name}.c", "-lm", "-o",
-                            target], check=True)
+            source, support = HERE / "programs" / f"{name}.c", HERE / "programs" / "fortran_support.c"
+            command = [f"mpicc.{mpi}", "-std=gnu11", "-O2", "-g", source, "-lm", "-o", target]
+            if not source.exists():
+                made = self.dir / f"fortran_support.{mpi}.o"
+                subprocess.run([f"mpicc.{mpi}", "-std=gnu11", "-O2", "-c", support, "-o", made], check=True)
+                command = [f"mpifort.{mpi}", "-O2", "-g", source.with_suffix(".f90"), made, "-o", target]
+            subprocess.run(command, check=True)
         return str(target)
 
     def run(self, mode, mpi, ranks, name, work, extra=(), trace="trace"):
@@ -107,7 +113,7 @@ def work_of(args, mpi, ranks, name):
     work = PROGRAMS[name]
     if mpi == "mpich" and ranks > CORES:
         work = {"master_worker": 100_000 if ranks <= 2 * CORES else 30_000, "waitsome_halo": 200,
-                "test_polling": 30_000}[name]
+                "test_polling": 30_000, "particles": 200, "stencil": 200}[name]
     return max(50, work // 10) if args.quick else work
 
 
