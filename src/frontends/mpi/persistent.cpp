@@ -35,7 +35,7 @@ void PersistentReceives::freed(MPI_Request handle) {
   PersistentReceive& receive = found->second;
   if (receive.stands_in) {
     free_request(receive.stand_in);
-    --stand_ins_;
+    --g_stand_ins;
   }
   if (replaying() && receive.receive) resolve_function<int (*)(MPI_Datatype*)>(Function::Type_free)(&receive.type);
   all_.erase(found);
@@ -45,19 +45,18 @@ void PersistentReceives::stand_in(MPI_Request handle, MPI_Request request) {
   PersistentReceive& receive = all_[handle_key(handle)];
   receive.stand_in = request;
   receive.stands_in = true;
-  ++stand_ins_;
+  ++g_stand_ins;
 }
 
-Substituted::Substituted(int count, MPI_Request* requests) : requests_(requests) {
+void Substituted::substitute(std::size_t count) {
   PersistentReceives& all = persistent_receives();
-  if (!all.any_stand_in() || count <= 0) return;
-  copies_.assign(requests, requests + count);
+  copies_.assign(requests_, requests_ + count);
   for (MPI_Request& request : copies_)
     if (const PersistentReceive* receive = all.find(request); receive && receive->stands_in)
       request = receive->stand_in;
 }
 
-void Substituted::give_back() {
+void Substituted::restore() {
   PersistentReceives& all = persistent_receives();
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     PersistentReceive* receive = all.find(requests_[i]);

@@ -27,10 +27,12 @@ struct PersistentReceive {
   bool stands_in = false;
 };
 
+// How many receives have a stand-in now: most programs never have one, and pay for looking here only.
+inline std::uint32_t g_stand_ins = 0;
+
 class PersistentReceives {
  public:
   bool any() const { return !all_.empty(); }
-  bool any_stand_in() const { return stand_ins_ != 0; }
 
   PersistentReceive* find(MPI_Request handle) {
     if (all_.empty()) return nullptr;
@@ -45,31 +47,38 @@ class PersistentReceives {
   void stand_in(MPI_Request handle, MPI_Request request);
   void stand_in_completed(PersistentReceive& receive) {
     receive.stands_in = false;
-    --stand_ins_;
+    --g_stand_ins;
   }
 
  private:
   std::unordered_map<std::uint64_t, PersistentReceive> all_;
-  std::uint32_t stand_ins_ = 0;
 };
 
 // Never destroyed: the program may call MPI from its own exit handlers.
 PersistentReceives& persistent_receives();
 
-// The requests of a call, with stand-ins in the places of the handles that they stand for. Costs one comparison when
-// there are none.
+// The requests of a call, with stand-ins in the places of the handles that they stand for.
 class Substituted {
  public:
-  Substituted(int count, MPI_Request* requests);
+  Substituted(int count, MPI_Request* requests) : requests_(requests) {
+    if (g_stand_ins != 0 && count > 0) [[unlikely]]
+      substitute(static_cast<std::size_t>(count));
+  }
   ~Substituted() { give_back(); }
   Substituted(const Substituted&) = delete;
   Substituted& operator=(const Substituted&) = delete;
 
   MPI_Request* data() { return copies_.empty() ? requests_ : copies_.data(); }
   // What the call did to the requests, in the program's own array; a handle whose stand-in has completed is inactive.
-  void give_back();
+  void give_back() {
+    if (!copies_.empty()) [[unlikely]]
+      restore();
+  }
 
  private:
+  void substitute(std::size_t count);
+  void restore();
+
   MPI_Request* requests_;
   std::vector<MPI_Request> copies_;
 };
