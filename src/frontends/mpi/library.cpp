@@ -90,11 +90,12 @@ const Handles& handles() {
       static_cast<MPI_Request>(variable("ompi_request_null")),
       static_cast<MPI_Datatype>(variable("ompi_mpi_datatype_null")),
       static_cast<MPI_Datatype>(variable("ompi_mpi_byte")),
+      static_cast<MPI_Datatype>(variable("ompi_mpi_packed")),
       static_cast<MPI_Group>(variable("ompi_mpi_group_null")),
   };
 #else
   static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
-                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_GROUP_NULL};
+                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_PACKED,    MPI_GROUP_NULL};
 #endif
   return known;
 }

@@ -51,6 +51,7 @@ struct Handles {
   MPI_Request request_null;
   MPI_Datatype datatype_null;
   MPI_Datatype byte;
+  MPI_Datatype packed;
   MPI_Group group_null;
 };
 const Handles& handles();
