@@ -29,6 +29,8 @@ OPERATIONS = {
     "Reduce_scatter_block": (f"@in@, w->out, 2, {ADD}, comm", "all"),
 }
 NOT_BETWEEN_GROUPS = {"Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"}
+# MPICH 4.0.2 uses freed memory when these are started a second time: wrong results, or an invalid communicator.
+NOT_STARTED_AGAIN = {"Gather", "Scatter", "Allgather"}
 NEIGHBOURS = {
     "Neighbor_allgather": f"w->in, 2, {W}, w->out, 2, {W}, comm",
     "Neighbor_allgatherv": f"w->in, 2, {W}, w->out, w->counts, w->displs, {W}, comm",
@@ -38,7 +40,7 @@ NEIGHBOURS = {
 }
 
 
-def operation(program, comm):
+def operation(program, comm, without=frozenset()):
     """(name, arguments, statement that prepares the Work `w`) of a random operation that fits the communicator."""
     rng = program.random
     root = rng.randrange(comm.smallest)
@@ -46,7 +48,7 @@ def operation(program, comm):
         name = rng.choice(sorted(NEIGHBOURS))
         return name, NEIGHBOURS[name], "w = new_work(comm, degree, 1);"
     prepare = "w = new_work(comm, -1, 0);"
-    names = [name for name in OPERATIONS if not (comm.inter and name in NOT_BETWEEN_GROUPS)]
+    names = [name for name in OPERATIONS if name not in without and not (comm.inter and name in NOT_BETWEEN_GROUPS)]
     name = rng.choice(names)
     arguments, in_place = OPERATIONS[name]
     where = str(root)
@@ -157,10 +159,10 @@ def nonblocking(program, comm):
 
 
 def persistent(program, comm):
-    """MPICH 4.0.2 errs, or reports what is not done, when Testany, Testall, Waitsome or Testsome complete these."""
+    """MPICH 4.0.2 errs, hangs, or reports what is not done, unless these are completed by Wait, Waitall or Test."""
     parts, results, again = [], [], []
     for number in range(program.random.randint(1, 3)):
-        name, arguments, prepare = operation(program, comm)
+        name, arguments, prepare = operation(program, comm, NOT_STARTED_AGAIN)
         parts.append(block("""
             @prepare@
             request = add(&b, NULL, NULL);
@@ -193,7 +195,7 @@ def persistent(program, comm):
         #endif
         """, side=side(comm), degree=degree(comm), count=len(parts), parts="\n".join(parts),
                  times=program.random.randint(1, 3), jitter=program.jitter(0.5),
-                 complete=completion(program, ("wait", "waitall", "waitany", "test", "get_status")),
+                 complete=completion(program, ("wait", "waitall", "test", "get_status")),
                  results="\n".join(results), again="\n".join(again)), "Persistent collectives."
 
 

@@ -32,14 +32,14 @@ def progress(scene):
     return found
 
 
-def check_reached(scene, what, recorded, replayed, result):
+def check_reached(scene, what, recorded, replayed, result, extra_lines=EXTRA_LINES):
     """`recorded` and `replayed` are pairs of outputs and progress."""
     for name, text in recorded[0].items():
         again = replayed[0].get(name, b"")
         scene.check(again.startswith(text), f"{what}: {name} was not reproduced: {len(again.splitlines())} lines of "
                     f"{len(text.splitlines())}, or they differ", result)
         extra = again[len(text):]
-        scene.check(extra.count(b"\n") <= EXTRA_LINES, f"{what}: {name} went on beyond the fault:\n"
+        scene.check(extra.count(b"\n") <= extra_lines, f"{what}: {name} went on beyond the fault:\n"
                     f"{extra[:500].decode(errors='replace')}", result)
     for name, (begun, ended, digest) in recorded[1].items():
         scene.check(name in replayed[1], f"{what}: {name} is missing", result)

@@ -29,6 +29,7 @@ import families
 import faults
 import harness
 import languages
+import random_programs
 import scale
 
 SUITES = {
@@ -40,7 +41,12 @@ SUITES = {
     "scale": scale.cases,
     "languages": languages.cases,
     "programs": families.plain_cases,  # without Reprise; not part of "all"
+    "programs": families.plain_cases,
+    "random": random_programs.cases,
+    "random_programs": random_programs.plain_cases,
 }
+SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
+PLAIN = {"programs", "random_programs"}  # without Reprise; not part of "all"
 
 
 def arguments():
@@ -51,17 +57,29 @@ def arguments():
     parser.add_argument("--only", metavar="PATTERN", help="only tests whose name (suite/mpi/test) matches")
     parser.add_argument("--repeat", type=int, default=5, help="replays per recording, faults per kind")
     parser.add_argument("--seed", default=os.urandom(4).hex(), help="chooses the random moments and places")
+    parser.add_argument("--seeds", metavar="A-B", help="random programs: exactly these")
+    parser.add_argument("--without", metavar="FAMILY,...", help="random programs: families to leave out (the default is "
+                        "in SEEDS_WITHOUT in the environment)")
     parser.add_argument("--jobs", type=int, default=1, help="tests at once; timing is only kept honest with 1")
     parser.add_argument("--keep", action="store_true", help="keep the directories of failed tests")
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.without is not None:
+        random_programs.Choice.without = args.without
+    if args.seeds:
+        first, dash, last = args.seeds.partition("-")
+        if not (first.isdigit() and (last or first).isdigit()):
+            parser.error("--seeds takes two numbers, like 1-50, or one")
+        random_programs.Choice.seeds = int(first), int(last or first)
+    return args
 
 
 def chosen(args):
     wanted = args.suite or ["all"]
-    names = [name for name in SUITES if name in wanted or ("all" in wanted and name != "programs")]
+    names = [name for name in SUITES if name in wanted or ("all" in wanted and name not in PLAIN)]
     mpis = ["openmpi", "mpich"] if args.mpi == "both" else [args.mpi]
-    cases = [case for name in names for mpi in mpis for case in SUITES[name](mpi)]
+    cases = [case for name in names for mpi in mpis
+             for case in (SUITES[name](mpi, args.repeat) if name in SEEDED else SUITES[name](mpi))]
     if args.only:
         cases = [case for case in cases if fnmatch.fnmatch(case.id, args.only) or args.only in case.id]
     return cases
@@ -70,6 +88,9 @@ def chosen(args):
 def repeat_command(args, case):
     words = [sys.argv[0], "--build", str(args.build), "--suite", case.suite, "--mpi", case.mpi, "--only", case.id,
              "--seed", args.seed, "--repeat", str(args.repeat), "--keep"]
+    if case.suite in SEEDED:
+        words += ["--without", random_programs.Choice.without]
+        words += ["--seeds", args.seeds] if args.seeds else []
     return shlex.join(words)
 
 

@@ -1,0 +1,176 @@
+"""Random programs that mix everything (tests/random): a recording of each replays exactly, also up to a fault.
+
+A case is a group of seeds. A tenth of them get a fault: a rank ends itself at a random call, by a signal, by
+MPI_Abort or by exit, or is killed while it runs. How far each rank had come is in a shared map, and the replay must come
+exactly as far (see faults.py). SEEDS_WITHOUT in the environment, or --without, names families to leave out; --seeds
+takes exact numbers.
+"""
+
+import os
+import random
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import faults
+from harness import SOURCES, Case, Failure
+
+RANDOM = Path(__file__).resolve().parent.parent / "random"
+sys.path.insert(0, str(RANDOM))
+
+from generate import generate  # noqa: E402
+
+PER_REPEAT = 10  # seeds per MPI and unit of --repeat, up to ...
+MOST = 1000
+GROUPS = 25  # cases per MPI
+LINES_BETWEEN_CALLS = 100  # one call may complete many requests, and each has a line
+KINDS = ("segv", "abort", "mpi_abort", "exit", "kill", "timer")
+
+FLAGS = ("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra",
+         "-Wno-stringop-overflow", "-Wno-stringop-overread",  # MPI_STATUSES_IGNORE and MPI_UNWEIGHTED are odd addresses
+         "-Wno-unused-function")  # what only an MPI 4 calls
+
+
+def without_from_environment():
+    return os.environ.get("SEEDS_WITHOUT", "")
+
+
+class Choice:
+    """Which seeds to run and what to leave out; set by run_tests.py."""
+
+    seeds = None  # (first, last)
+    without = without_from_environment()
+
+    @classmethod
+    def range(cls, repeat):
+        return cls.seeds or (1, min(MOST, PER_REPEAT * repeat if repeat < 50 else MOST))
+
+    @classmethod
+    def families(cls):
+        return [word for word in cls.without.split(",") if word]
+
+
+def build(scene, seed):
+    """(ranks, path) of the program for this seed, compiled without warnings."""
+    program = generate(seed, None, Choice.families())
+    source, target = scene.dir / f"seed-{seed}.c", scene.dir / f"seed-{seed}"
+    source.write_text(program.text())
+    command = [f"mpicc.{scene.case.mpi}", *FLAGS, "-I", str(RANDOM), "-I", str(SOURCES), str(source), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr.strip():
+        raise Failure(f"$ {shlex.join(command)}\n{done.stderr}")
+    return program.ranks, str(target)
+
+
+def ended_well(scene, outputs, ranks):
+    return len(outputs) == ranks and all(text.endswith(b"done\n") for text in outputs.values())
+
+
+# -- without faults --------------------------------------------------------------------------------------------------
+
+def replays(scene, seed, times=1):
+    ranks, program = build(scene, seed)
+    trace = scene.dir / f"trace-{seed}"
+    result, recorded = scene.record(scene.launch(ranks, program), trace)
+    scene.check_status(result, 0, "record")
+    scene.check(ended_well(scene, recorded, ranks), "record: a rank did not end well", result)
+    for number in range(1, times + 1):
+        replay, outputs = scene.replay(trace)
+        scene.check_status(replay, 0, f"replay {number}")
+        scene.check_same(recorded, outputs, f"replay {number}", replay)
+
+
+# -- with faults -----------------------------------------------------------------------------------------------------
+
+def record_armed(scene, command, trace):
+    """Records while the file is there that lets a rank kill itself; a replay, which finds it gone, goes on there."""
+    scene.clear()
+    (scene.out / "armed").touch()
+    result = scene.run([scene.settings.reprise, "record", "-o", trace, "--", *command])
+    return result, scene.outputs()
+
+
+def replays_up_to_fault(scene, seed):
+    ranks, program = build(scene, seed)
+    chance = random.Random(f"fault {seed} {scene.case.mpi}")
+    kind, rank = chance.choice(KINDS), chance.randrange(ranks)
+    plain, outputs = scene.plain(scene.launch(ranks, program))
+    scene.check_status(plain, 0, "plain run")
+    calls = faults.progress(scene)[f"progress-{rank}"][1]
+    at = chance.randrange(1, max(2, calls * 3 // 4))
+    command = scene.launch(ranks, program, "--fault", kind, "--rank", rank, "--at", at)
+    what = f"{kind} of rank {rank} at call {at}"
+    trace = scene.dir / f"trace-{seed}"
+    result, outputs = record_armed(scene, command, trace)
+    recorded = outputs, faults.progress(scene)
+    replay, again = scene.replay(trace)
+    scene.check_status(replay, result.status, what)
+    if ended_well(scene, outputs, ranks):  # this run was shorter, or over before the timer
+        scene.check_same(outputs, again, what, replay)
+        return
+    scene.check(result.status != 0, f"{what}: record says success", result)
+    faults.check_reached(scene, what, recorded, (again, faults.progress(scene)), replay, LINES_BETWEEN_CALLS)
+    if kind not in ("kill", "timer"):
+        name = f"out-{rank}.txt"
+        scene.check(f"now: {kind}".encode() in outputs.get(name, b""), f"{what}: no fault", result)
+        scene.check(again[name] == outputs[name], f"{what}: the failing rank's output is not the same", replay)
+
+
+def has_fault(seed):
+    return seed % 10 == 7
+
+
+# -- cases -----------------------------------------------------------------------------------------------------------
+
+def repeat_command(scene, seed):
+    words = [sys.argv[0], "--build", str(scene.settings.build), "--suite", scene.case.suite, "--mpi", scene.case.mpi,
+             "--seeds", f"{seed}-{seed}", "--seed", scene.settings.seed, "--keep"]
+    if Choice.without:
+        words += ["--without", Choice.without]
+    return shlex.join(words)
+
+
+def group(seeds, check):
+    def function(scene):
+        failures = []
+        for seed in seeds:
+            try:
+                check(scene, seed)
+            except Failure as failure:
+                failures.append(f"seed {seed}: {failure}\nthis seed alone: {repeat_command(scene, seed)}")
+                scene.end_processes()
+        if failures:
+            raise Failure("\n".join(failures))
+    return function
+
+
+def grouped(suite, mpi, repeat, check):
+    first, last = Choice.range(repeat)
+    size = -(-(last - first + 1) // GROUPS)
+    made = []
+    for start in range(first, last + 1, size):
+        seeds = range(start, min(last, start + size - 1) + 1)
+        name = f"seeds-{seeds[0]}-{seeds[-1]}"
+        made.append(Case(suite, mpi, name, group(seeds, check), faults=any(map(has_fault, seeds))))
+    return made
+
+
+def cases(mpi, repeat):
+    def check(scene, seed):
+        if has_fault(seed):
+            replays_up_to_fault(scene, seed)
+        else:
+            replays(scene, seed, 1 + (seed % 5 == 0))
+    return grouped("random", mpi, repeat, check)
+
+
+def plain_cases(mpi, repeat):
+    """The programs alone, without Reprise: they end well, and most groups have runs that differ."""
+    def check(scene, seed):
+        ranks, program = build(scene, seed)
+        for _ in range(2):
+            result, outputs = scene.plain(scene.launch(ranks, program))
+            scene.check_status(result, 0, "plain run")
+            scene.check(ended_well(scene, outputs, ranks), "plain run: a rank did not end well", result)
+    return grouped("random_programs", mpi, repeat, check)
