@@ -18,12 +18,14 @@ demo: build
 # All tests, in less than 25 minutes on 2 cores.
 check: build
 	python3 -m unittest discover -s tests/generator
+	python3 tests/random/test_generate.py
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5
 
 # The same, repeated more often and for longer.
 check-long: build
 	python3 -m unittest discover -s tests/generator
+	python3 tests/random/test_generate.py
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50
 

@@ -246,7 +246,6 @@ def callbacks(program, comm):
         probe = f"CALL(MPI_Iprobe(MPI_ANY_SOURCE, {program.pools['callbacks']}, comm, &flag, MPI_STATUS_IGNORE));"
         program.functions.append(block(OWN_OPERATION) + "\n")
         program.functions.append(block(OWN_ATTRIBUTE, iprobe=probe if program.maybe("iprobe", 1) else "") + "\n")
-    program.use("wtime")
     return block("""
         MPI_Op mix;
         MPI_Comm copy;

@@ -41,7 +41,7 @@ PHASES = [
     (4, ("collectives",), collectives.blocking, "any"),
     (4, ("nonblocking_collectives",), collectives.nonblocking, "any"),
     (2, ("persistent_collectives",), collectives.persistent, "intra"),
-    (1, ("callbacks",), collectives.callbacks, "intra"),
+    (1, ("callbacks", "wtime"), collectives.callbacks, "intra"),
 ]
 # Either of these will do.
 NEEDS_ONE = {phases_more.ring: ("sendrecv", "isendrecv"), phases_more.consensus: ("iprobe", "improbe")}

@@ -40,7 +40,6 @@ SUITES = {
     "cli": cli.cases,
     "scale": scale.cases,
     "languages": languages.cases,
-    "programs": families.plain_cases,  # without Reprise; not part of "all"
     "programs": families.plain_cases,
     "random": random_programs.cases,
     "random_programs": random_programs.plain_cases,
