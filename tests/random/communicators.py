@@ -33,7 +33,8 @@ def create(program, name):
     how = "DO(MPI_Comm_create(MPI_COMM_WORLD, @name@_group, &@name@));"
     if program.random.random() < 0.5:
         condition = " || ".join(f"world_rank == {rank}" for rank in members)
-        how = f"if ({condition})\n  DO(MPI_Comm_create_group(MPI_COMM_WORLD, @name@_group, {program.tags(1)}, &@name@));"
+        how = f"if ({condition})\n" \
+              f"  DO(MPI_Comm_create_group(MPI_COMM_WORLD, @name@_group, {program.tags(1)}, &@name@));"
     return block("""
         static const int @name@_members[] = {@listed@};
         MPI_Group @name@_world, @name@_group;

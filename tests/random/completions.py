@@ -130,6 +130,7 @@ def completion(program, kinds=tuple(LOOPS)):
         if "statuses" in text:
             text = "MPI_Status statuses[kMost];\n" + text
         name = program.name("complete")
-        program.function(f"static void {name}(Batch* b)", text, f"By {kind}" + (", without statuses." if ignored else "."))
+        comment = f"By {kind}" + (", without statuses." if ignored else ".")
+        program.function(f"static void {name}(Batch* b)", text, comment)
         return name
     return program.from_pool(("completions", kinds), make, 5)

@@ -286,7 +286,8 @@ def tokens(program, comm):
               DO(MPI_Isend(m.buffer, 1, s.sent, i, stop_tag, comm, add(&out, NULL, NULL)));
           } else {
             const int dest = left ? (int)(draw() % (uint64_t)size) : 0;
-            DO(@isend@(m.buffer, kWordsPerElement, s.sent, dest, left ? s.base : done_tag, comm, add(&out, NULL, NULL)));
+            DO(@isend@(m.buffer, kWordsPerElement, s.sent, dest, left ? s.base : done_tag, comm,
+                       add(&out, NULL, NULL)));
           }
           add(&out, NULL, m.buffer);  // only keeps the buffer
           @jitter@

@@ -139,6 +139,7 @@ def sender(program, may_block=False):
     def make():
         body = program.choose(BLOCKING if may_block else NONBLOCKING)(program)
         name = program.name("send")
-        program.function(f"static void {name}(const Stream* s, UNUSED Batch* out, const int* to, int peers, int n)", body)
+        head = f"static void {name}(const Stream* s, UNUSED Batch* out, const int* to, int peers, int n)"
+        program.function(head, body)
         return name
     return program.from_pool(f"senders {may_block}", make, 3)

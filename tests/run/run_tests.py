@@ -57,8 +57,8 @@ def arguments():
     parser.add_argument("--repeat", type=int, default=5, help="replays per recording, faults per kind")
     parser.add_argument("--seed", default=os.urandom(4).hex(), help="chooses the random moments and places")
     parser.add_argument("--seeds", metavar="A-B", help="random programs: exactly these")
-    parser.add_argument("--without", metavar="FAMILY,...", help="random programs: families to leave out (the default is "
-                        "in SEEDS_WITHOUT in the environment)")
+    parser.add_argument("--without", metavar="FAMILY,...", help="random programs: families to leave out "
+                        "(otherwise what SEEDS_WITHOUT in the environment says)")
     parser.add_argument("--jobs", type=int, default=1, help="tests at once; timing is only kept honest with 1")
     parser.add_argument("--keep", action="store_true", help="keep the directories of failed tests")
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
