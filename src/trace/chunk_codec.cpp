@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 
 #include "trace/columns.hpp"
 #include "trace/entropy.hpp"
@@ -75,6 +76,10 @@ std::uint8_t* store(std::uint8_t* out, std::span<const std::uint8_t> column, con
   return append(out, stored.data(), stored.data() + stored.size());
 }
 
+// In the preload library operator new is not the program's malloc (frontends/sys/own_heap.cpp).
+const ZSTD_customMem kOurMemory{[](void*, std::size_t size) { return ::operator new(size, std::nothrow); },
+                                [](void*, void* memory) { ::operator delete(memory); }, nullptr};
+
 struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
@@ -95,7 +100,7 @@ const char* load(ByteReader& in, ColumnBytes& column, std::unique_ptr<ZSTD_DCtx,
       std::copy(stored.begin(), stored.end(), raw.begin());
       return nullptr;
     case Method::Zstd: {
-      if (!zstd) zstd.reset(ZSTD_createDCtx());
+      if (!zstd) zstd.reset(ZSTD_createDCtx_advanced(kOurMemory));
       if (!zstd) return "no memory to decompress a column";
       if (ZSTD_decompressDCtx(zstd.get(), raw.data(), raw.size(), stored.data(), stored.size()) != raw_size)
         return "a column does not decompress";
@@ -125,7 +130,9 @@ std::span<const std::uint8_t> encode_chunk(std::span<const std::uint8_t> records
   if (zstd == nullptr) return {};
   std::uint8_t* const payload = scratch.payload();
   std::uint8_t* out = payload;
-  for (unsigned i = 0; i < kColumns; ++i) out = store(out, {starts[i], ends[i]}, scratch, zstd);
+  unsigned stored = kColumns;
+  while (stored > kAlwaysStored && starts[stored - 1] == ends[stored - 1]) --stored;
+  for (unsigned i = 0; i < stored; ++i) out = store(out, {starts[i], ends[i]}, scratch, zstd);
   return {payload, static_cast<std::size_t>(out - payload)};
 }
 
@@ -134,8 +141,10 @@ Result<std::vector<std::uint8_t>> decode_chunk(std::span<const std::uint8_t> pay
   ByteReader in(payload);
   std::array<ColumnBytes, kColumns> columns;
   std::unique_ptr<ZSTD_DCtx, FreeContext> zstd;
-  for (ColumnBytes& column : columns)
-    if (const char* wrong = load(in, column, zstd)) return Error{wrong};
+  for (unsigned i = 0; i < kColumns; ++i) {
+    if (i >= kAlwaysStored && in.at_end()) columns[i].bytes.resize(kSlack);
+    else if (const char* wrong = load(in, columns[i], zstd)) return Error{wrong};
+  }
   if (!in.at_end()) return Error{"there are bytes behind the last column"};
   std::vector<std::uint8_t> records;
   if (const char* wrong = join_columns(columns, records, counts)) return Error{wrong};

@@ -15,7 +15,8 @@
 
 namespace reprise::trace {
 
-// In the order in which they are stored. LATES must stay first.
+// In the order in which they are stored. LATES must stay first. Of the columns from kAlwaysStored on, empty ones at the
+// end are left out.
 enum Column : unsigned {
   kLates,        // payloads of LATE records
   kHeads,        // head bytes of all records
@@ -25,12 +26,17 @@ enum Column : unsigned {
   kTags,         // tags of wildcard slots, differences from the tag before, zigzag varints
   kPollSymbols,  // see poll_split.hpp
   kPollBits,
-  kIndexCounts,  // first varints of INDICES records
-  kIndexValues,  // their other varints
-  kTimes,        // payloads of TIME records
-  kDefines,      // payloads of DEFINE records
+  kIndexCounts,   // first varints of INDICES records
+  kIndexValues,   // their other varints
+  kTimes,         // payloads of TIME records
+  kDefines,       // payloads of DEFINE records
+  kNumberCounts,  // first varints of NUMBERS records
+  kNumberValues,  // their other varints
+  kByteCounts,    // first varints of BYTES records
+  kByteValues,    // what follows them
   kColumns,
 };
+inline constexpr unsigned kAlwaysStored = kNumberCounts;
 
 // No column grows beyond this: a wildcard slot of 8 bytes becomes varints of at most 5 and 5, a poll slot of 8 at most
 // 2 symbols and 62 bits, everything else is copied.

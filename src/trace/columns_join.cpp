@@ -50,6 +50,10 @@ class Joiner {
         index_values_(columns[kIndexValues]),
         times_(columns[kTimes]),
         defines_(columns[kDefines]),
+        number_counts_(columns[kNumberCounts]),
+        number_values_(columns[kNumberValues]),
+        byte_counts_(columns[kByteCounts]),
+        byte_values_(columns[kByteValues]),
         out_(out),
         limit_(out + kChunkCapacity) {}
 
@@ -69,8 +73,9 @@ class Joiner {
       if (!payload(static_cast<Kind>(head >> 4))) return "the columns do not fit together";
       if (out_ > limit_) return "the chunk is larger than any chunk may be";
     }
-    for (const Source* source : {&lates_, &hits_, &events_, &codes_, &tags_, &poll_symbols_, &index_counts_,
-                                 &index_values_, &times_, &defines_})
+    for (const Source* source :
+         {&lates_, &hits_, &events_, &codes_, &tags_, &poll_symbols_, &index_counts_, &index_values_, &times_,
+          &defines_, &number_counts_, &number_values_, &byte_counts_, &byte_values_})
       if (source->at != source->end) return "the columns do not fit together";
     return poll_bits_.clean() ? nullptr : "the columns do not fit together";
   }
@@ -114,11 +119,9 @@ class Joiner {
         return poll_bits_.ok();
       }
       case Kind::Indices: {
-        const std::uint8_t* from = index_counts_.at;
         std::uint64_t count;
-        if (!index_counts_.varint(count)) return false;
-        out_ = append_short(out_, from, index_counts_.at);
-        from = index_values_.at;
+        if (!copy_count(index_counts_, count)) return false;
+        const std::uint8_t* const from = index_values_.at;
         for (std::uint64_t i = 1; i < count; ++i)
           if (!index_values_.skip()) return false;
         return append_long(from, index_values_.at);
@@ -145,9 +148,36 @@ class Joiner {
         defines_.at += size;
         return append_long(from, defines_.at);
       }
+      case Kind::Numbers: {
+        std::uint64_t count;
+        if (!copy_count(number_counts_, count) || count > kMaxNumbers) return false;
+        const std::uint8_t* const from = number_values_.at;
+        for (std::uint64_t i = count == 0 ? 0 : 1; i <= count; ++i)
+          if (!number_values_.skip()) return false;
+        return append_long(from, number_values_.at);
+      }
+      case Kind::Bytes: {
+        std::uint64_t count;
+        if (!copy_count(byte_counts_, count) || count > kMaxByteString + 1) return false;
+        const std::uint8_t* const from = byte_values_.at;
+        if (count == 0) {
+          if (!byte_values_.skip()) return false;
+        } else {
+          if (count - 1 > static_cast<std::size_t>(byte_values_.end - from)) return false;
+          byte_values_.at += count - 1;
+        }
+        return append_long(from, byte_values_.at);
+      }
       case Kind::Pause: return true;
     }
     return false;
+  }
+
+  bool copy_count(Source& counts_column, std::uint64_t& count) {
+    const std::uint8_t* const from = counts_column.at;
+    if (!counts_column.varint(count)) return false;
+    out_ = append_short(out_, from, counts_column.at);
+    return true;
   }
 
   bool append_long(const std::uint8_t* from, const std::uint8_t* to) {
@@ -158,7 +188,7 @@ class Joiner {
 
   Source lates_, heads_, hits_, events_, codes_, tags_, poll_symbols_;
   BitReader poll_bits_;
-  Source index_counts_, index_values_, times_, defines_;
+  Source index_counts_, index_values_, times_, defines_, number_counts_, number_values_, byte_counts_, byte_values_;
   std::uint32_t last_tag_ = 0;
   std::uint8_t* out_;
   const std::uint8_t* limit_;

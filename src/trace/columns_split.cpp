@@ -32,6 +32,13 @@ struct Splitter {
     bits.put(value >> 1, split.extra);
   }
 
+  // The first varint into one column, what follows it into another.
+  void two_parts(Column counts_column, Column values_column, const std::uint8_t* payload, const std::uint8_t* end) {
+    const std::uint8_t* const values = skip_varint(payload);
+    column[counts_column] = append(column[counts_column], payload, values);
+    column[values_column] = append(column[values_column], values, end);
+  }
+
   void any(const std::uint8_t* at, const Record& record) {
     const std::uint8_t* payload = record.payload.data();
     const std::uint8_t* const end = payload + record.payload.size();
@@ -45,18 +52,15 @@ struct Splitter {
         break;
       case Kind::Wildcard: wildcard(payload); break;
       case Kind::Poll: poll(payload); break;
-      case Kind::Indices: {
-        const std::uint8_t* const values = skip_varint(payload);
-        column[kIndexCounts] = append(column[kIndexCounts], payload, values);
-        column[kIndexValues] = append(column[kIndexValues], values, end);
-        break;
-      }
+      case Kind::Indices: two_parts(kIndexCounts, kIndexValues, payload, end); break;
       case Kind::Time: column[kTimes] = append(column[kTimes], payload, end); break;
       case Kind::Late:
         count_late({payload, end}, counts);
         column[kLates] = append(column[kLates], payload, end);
         break;
       case Kind::Define: column[kDefines] = append(column[kDefines], payload, end); break;
+      case Kind::Numbers: two_parts(kNumberCounts, kNumberValues, payload, end); break;
+      case Kind::Bytes: two_parts(kByteCounts, kByteValues, payload, end); break;
       case Kind::Pause: break;
     }
   }
@@ -96,6 +100,12 @@ const std::uint8_t* split_run(const std::uint8_t* at, const std::uint8_t* const 
       if (next == nullptr) break;
       *s.column[kIndexCounts]++ = static_cast<std::uint8_t>(count);
       s.column[kIndexValues] = append_short(s.column[kIndexValues], payload + 1, next);
+    } else if (kind == Kind::Numbers) {
+      if (*next++ != 1) break;  // a clock says one number
+      next = skip_varint(next);
+      if (next == nullptr) break;
+      *s.column[kNumberCounts]++ = 1;
+      s.column[kNumberValues] = append_short(s.column[kNumberValues], payload + 1, next);
     } else {
       break;
     }

@@ -41,6 +41,8 @@ enum class Kind : std::uint8_t {
   Time = 4,      // a clock value
   Late = 5,      // the outcome of a wildcard receive whose slot lies in an earlier chunk, or of MPI_Cancel
   Define = 6,    // a function, module, call site, communicator or note, numbered in order of definition
+  Numbers = 7,   // what a clock or another source of numbers said, or that it failed
+  Bytes = 8,     // what a source of random bytes gave, or that it failed
   Pause = 15,    // nothing but its hits (ends a chunk)
 };
 
@@ -59,6 +61,18 @@ enum WildcardCode : std::uint32_t {
 inline constexpr std::uint32_t kCancelledPost = UINT32_MAX;
 inline constexpr std::uint32_t kWildcardBytes = 8;
 inline constexpr std::uint32_t kPollBytes = 8;
+
+// NUMBERS: varint count, then so many signed varints, each the difference from the number before it in its lane. Two
+// clocks differ by years, two readings of one clock by microseconds, so each source has lanes of its own; sources that
+// happen to share one cost bytes, nothing else. Count 0: the call failed, and its errno follows.
+inline constexpr unsigned kLanes = 256;
+inline constexpr unsigned lane_of(std::uint32_t function, std::int64_t tag, std::uint64_t position) {
+  return static_cast<unsigned>(function * 41 + static_cast<std::uint64_t>(tag) * 17 + position) % kLanes;
+}
+inline constexpr unsigned kMaxNumbers = 32;  // in one record
+// BYTES: varint, the number of bytes + 1, then the bytes; or 0 and the errno of a call that failed. Only a record that
+// is as long as can be is followed by another one, which holds the rest.
+inline constexpr std::uint32_t kMaxByteString = 1u << 16;
 
 // EVENT payload: a byte of these flags, then a varint site number if SiteFollows, then a signed varint (the
 // difference from the call site's last value) for each argument whose bit is set.

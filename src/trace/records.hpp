@@ -51,6 +51,20 @@ inline bool read_record(ByteReader& in, Record& out) {
       if (in.varint() > UINT32_MAX) in.fail();
       break;
     case Kind::Define: in.bytes(in.varint()); break;
+    case Kind::Numbers: {
+      const std::uint64_t count = in.varint();  // 0: an errno follows
+      if (count > kMaxNumbers) in.fail();
+      in.varint();
+      for (std::uint64_t i = 1; i < count && in.ok(); ++i) in.varint();
+      break;
+    }
+    case Kind::Bytes: {
+      const std::uint64_t count = in.varint();  // 0: an errno follows; n + 1: n bytes
+      if (count > kMaxByteString + 1) in.fail();
+      if (count == 0) in.varint();
+      else in.bytes(count - 1);
+      break;
+    }
     case Kind::Pause: break;
     default: in.fail();
   }

@@ -103,7 +103,7 @@ void log_something(ChunkWriter& writer, std::mt19937_64& random, int records) {
   for (int i = 0; i < records; ++i) {
     for (auto hits = random() % 20; hits > 0; --hits) writer.hit();
     std::uint8_t* out;
-    switch (random() % 7) {
+    switch (random() % 9) {
       case 0:
         out = writer.reserve(Kind::Event, 16);
         *out++ = kSiteFollows | argument_follows(1);
@@ -125,6 +125,16 @@ void log_something(ChunkWriter& writer, std::mt19937_64& random, int records) {
       case 4:
         out = writer.reserve(Kind::Time, kMaxVarint);
         out = put_varint(out, random() % 100000);
+        break;
+      case 6:
+        out = writer.reserve(Kind::Numbers, 4 * kMaxVarint);
+        out = put_varint(out, 1 + random() % 3);
+        for (auto more = out[-1]; more > 0; --more) out = put_signed(out, static_cast<int>(random() % 999) - 99);
+        break;
+      case 7:
+        out = writer.reserve(Kind::Bytes, 64);
+        out = put_varint(out, 1 + random() % 60);
+        for (auto more = out[-1]; more > 1; --more) *out++ = static_cast<std::uint8_t>(random());
         break;
       case 5:
         out = writer.reserve(Kind::Late, 3 * kMaxVarint);

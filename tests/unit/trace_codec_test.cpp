@@ -62,7 +62,8 @@ TEST(TraceCodec, RandomChunksComeBackByteForByte) {
     const std::size_t limit = 5000 + random() % (i < 4 ? kChunkCapacity - 5000 : 40000);
     expect_round_trip(random_records(limit, random, [&] { return random_kind(random); }));
   }
-  for (const Kind only : {Kind::Event, Kind::Wildcard, Kind::Poll, Kind::Indices, Kind::Time, Kind::Late, Kind::Define})
+  for (const Kind only : {Kind::Event, Kind::Wildcard, Kind::Poll, Kind::Indices, Kind::Time, Kind::Late, Kind::Define,
+                          Kind::Numbers, Kind::Bytes})
     expect_round_trip(random_records(100000, random, [&] { return only; }));
 }
 
@@ -145,6 +146,30 @@ TEST(TraceCodec, RandomSendersCostAQuarterByte) {
   std::printf("  %zu wildcard records, 3 random senders: %.4f bytes each, chunk closed in %.2f ms\n", count, each,
               taken.count());
   EXPECT_LE(each, 0.25);
+}
+
+TEST(TraceCodec, AClockReadInALoopCostsLittle) {
+  Random random(17);
+  const auto measure = [&](const char* name, const std::function<std::int64_t()>& step) {
+    std::vector<std::uint8_t> records;
+    std::size_t count = 0;
+    for (; records.size() + 32 < kChunkCapacity; ++count) {
+      add_head(records, Kind::Numbers, 1);
+      std::uint8_t payload[1 + kMaxVarint];
+      const std::uint8_t* end = put_signed(put_varint(payload, 1), step());
+      records.insert(records.end(), static_cast<const std::uint8_t*>(payload), end);
+    }
+    ChunkCounts counts;
+    const auto stored = encode(records, counts);
+    const double each = static_cast<double>(stored.size()) / static_cast<double>(count);
+    std::printf("  clock reads, %-26s %.2f bytes each (%.2f in the open chunk)\n", name, each,
+                static_cast<double>(records.size()) / static_cast<double>(count));
+    expect_round_trip(records);
+    return each;
+  };
+  std::normal_distribution<double> busy(60, 5);
+  EXPECT_LE(measure("in a busy loop:", [&] { return static_cast<std::int64_t>(busy(random)); }), 1);
+  EXPECT_LE(measure("every 10 to 30 us:", [&] { return static_cast<std::int64_t>(10000 + random() % 20000); }), 2.5);
 }
 
 void expect_near_entropy(const char* name, const std::function<std::uint64_t()>& draw) {

@@ -113,6 +113,19 @@ inline std::vector<std::uint8_t> random_payload(Kind kind, Random& random, std::
       for (std::size_t i = 0; i < size; ++i) *out++ = static_cast<std::uint8_t>(random() % 3);
       break;
     }
+    case Kind::Numbers: {
+      const std::uint64_t count = random() % 4 == 0 ? random() % (kMaxNumbers + 1) : 1;
+      out = put_varint(out, count);
+      for (std::uint64_t i = count == 0 ? 0 : 1; i <= count; ++i) out = put_varint(out, any_width(random));
+      break;
+    }
+    case Kind::Bytes: {
+      const std::uint64_t count = random() % 100;
+      out = put_varint(out, count);
+      if (count == 0) out = put_varint(out, random() % 100);
+      for (std::uint64_t i = 1; i < count; ++i) *out++ = static_cast<std::uint8_t>(random());
+      break;
+    }
     case Kind::Pause: break;
   }
   bytes.resize(static_cast<std::size_t>(out - bytes.data()));
@@ -121,7 +134,8 @@ inline std::vector<std::uint8_t> random_payload(Kind kind, Random& random, std::
 
 inline Kind random_kind(Random& random) {
   constexpr Kind kKinds[] = {Kind::Event,   Kind::Wildcard, Kind::Poll, Kind::Event,  Kind::Wildcard, Kind::Poll,
-                             Kind::Indices, Kind::Time,     Kind::Late, Kind::Define, Kind::Pause};
+                             Kind::Indices, Kind::Time,     Kind::Late, Kind::Define, Kind::Pause,
+                             Kind::Numbers, Kind::Bytes};
   return kKinds[random() % std::size(kKinds)];
 }
 
