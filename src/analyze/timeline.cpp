@@ -49,6 +49,14 @@ Result<void> Timeline::add_outcome(Call& call) {
       CallStream::indices(record, call.indices);
       break;
     case Kind::Time: call.time = stream_->time(record); break;
+    case Kind::Numbers:
+      call.read.emplace();
+      stream_->numbers(record, call.read->numbers, call.read->error);
+      break;
+    case Kind::Bytes:
+      if (!call.read) call.read.emplace();
+      call.read->bytes += CallStream::bytes(record, call.read->error).size();
+      break;
     default: break;
   }
   return {};

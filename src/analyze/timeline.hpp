@@ -20,6 +20,13 @@ struct PollOutcome {
   bool succeeded = false;  // false: the series broke off
 };
 
+// What a clock, a random source or the like said.
+struct ReadOutcome {
+  std::vector<std::int64_t> numbers;
+  std::uint64_t bytes = 0;
+  int error = 0;  // errno, if it failed
+};
+
 struct Call {
   std::uint64_t number = 0;
   std::uint32_t site = 0;
@@ -29,6 +36,7 @@ struct Call {
   bool reports_indices = false;
   std::vector<std::uint32_t> indices;  // empty and reports_indices: MPI_UNDEFINED, no request was active
   std::optional<double> time;
+  std::optional<ReadOutcome> read;
   bool unfinished = false;  // the rank ended inside this call
 };
 

@@ -116,6 +116,27 @@ bool CallStream::indices(const Record& record, std::vector<std::uint32_t>& out) 
   return count != 0;
 }
 
+void CallStream::numbers(const Record& record, std::vector<std::int64_t>& out, int& error) {
+  ByteReader in(record.payload);
+  const std::uint64_t count = in.varint();
+  out.clear();
+  error = count == 0 ? static_cast<int>(in.varint()) : 0;
+  if (last_site_ >= sites_.size()) return;
+  const std::int64_t tag = histories_[last_site_].last()[kTag];
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t& last = lanes_[trace::lane_of(sites_[last_site_].function, tag, i)];
+    last += static_cast<std::uint64_t>(in.signed_varint());
+    out.push_back(static_cast<std::int64_t>(last));
+  }
+}
+
+std::span<const std::uint8_t> CallStream::bytes(const Record& record, int& error) {
+  ByteReader in(record.payload);
+  const std::uint64_t count = in.varint();
+  error = count == 0 ? static_cast<int>(in.varint()) : 0;
+  return in.bytes(count == 0 ? 0 : count - 1);
+}
+
 bool CallStream::apply_definition(const Record& record) {
   ByteReader outer(record.payload);
   ByteReader in(outer.bytes(outer.varint()));

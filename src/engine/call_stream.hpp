@@ -89,6 +89,9 @@ class CallStream {
   static std::uint64_t poll(const trace::Record& record);  // failures << 1 | success
   // False: MPI_UNDEFINED.
   static bool indices(const trace::Record& record, std::vector<std::uint32_t>& out);
+  // Numbers of the last call taken. `error` is the errno of a call that failed, else 0.
+  void numbers(const trace::Record& record, std::vector<std::int64_t>& out, int& error);
+  static std::span<const std::uint8_t> bytes(const trace::Record& record, int& error);
 
   const std::vector<FunctionDefinition>& functions() const { return functions_; }
   const std::vector<ModuleDefinition>& modules() const { return modules_; }
@@ -119,6 +122,7 @@ class CallStream {
   std::uint64_t wildcards_ = 0;
   std::uint32_t last_site_ = kNoSite;
   std::uint64_t last_time_ = 0;
+  std::uint64_t lanes_[trace::kLanes] = {};
   std::string error_;
 };
 

@@ -2,6 +2,8 @@
 // All else about the session is in engine/session.hpp; this header is small because each wrapper includes it.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -21,6 +23,10 @@ using FunctionId = std::uint16_t;
 
 inline std::atomic<Mode> g_mode{Mode::Passive};
 inline Mode mode() { return g_mode.load(std::memory_order_relaxed); }
+
+// The thread that runs main(). Set when the session is made, which is before main().
+inline pthread_t g_main_thread{};
+inline bool on_main_thread() { return pthread_equal(pthread_self(), g_main_thread) != 0; }
 
 // A call. In replay it does not return if the log ends here or differs.
 void log_call(FunctionId function, const void* caller, const Arguments& arguments);

@@ -153,6 +153,40 @@ void Recorder::time(double value) {
   last_time_ = bits;
 }
 
+void Recorder::numbers(std::span<const std::int64_t> values) {
+  const Site& site = sites_[model_.previous_site()];
+  const std::uint32_t function = function_numbers_[site.function] - 1u;
+  const std::int64_t tag = site.history.last()[kTag];
+  std::uint8_t* out = writer_.reserve(Kind::Numbers, kMaxVarint * (values.size() + 1));
+  out = put_varint(out, values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t& last = lanes_[trace::lane_of(function, tag, i)];
+    const auto value = static_cast<std::uint64_t>(values[i]);
+    out = put_signed(out, static_cast<std::int64_t>(value - last));
+    last = value;
+  }
+  writer_.commit(out);
+}
+
+void Recorder::bytes(std::span<const std::uint8_t> content) {
+  for (;;) {
+    const auto part = content.first(std::min<std::size_t>(content.size(), trace::kMaxByteString));
+    std::uint8_t* out = writer_.reserve(Kind::Bytes, kMaxVarint + part.size());
+    out = put_varint(out, part.size() + 1);
+    std::memcpy(out, part.data(), part.size());
+    writer_.commit(out + part.size());
+    if (part.size() < trace::kMaxByteString) return;
+    content = content.subspan(part.size());
+  }
+}
+
+void Recorder::failure(Kind kind, int error) {
+  std::uint8_t* out = writer_.reserve(kind, 2 * kMaxVarint);
+  out = put_varint(out, 0);
+  out = put_varint(out, static_cast<std::uint32_t>(error));
+  writer_.commit(out);
+}
+
 void Recorder::define_communicator(const CommunicatorDefinition& definition) {
   // The members as ranges with a stride: one range for most communicators, however many ranks there are.
   constexpr std::size_t kPerRange = 3 * kMaxVarint;

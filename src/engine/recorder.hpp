@@ -39,6 +39,11 @@ class Recorder {
 
   // A call was entered. Committed before the call is made, so a rank that never returns shows where it is.
   void call(FunctionId function, const void* caller, const Arguments& arguments) {
+    event(function, caller, arguments);
+    writer_.set_in_call(true);
+  }
+  // A call that has returned already: nobody can be stuck in it.
+  void event(FunctionId function, const void* caller, const Arguments& arguments) {
     std::uint32_t number = model_.predicted_site();
     std::uint8_t flags = 0;
     Site* site = number == kNoSite ? nullptr : &sites_[number];
@@ -51,7 +56,6 @@ class Recorder {
       writer_.hit();
     else call_differs(flags, number, *site, arguments);
     model_.advance(number);
-    writer_.set_in_call(true);
   }
   void returned() { writer_.set_in_call(false); }
 
@@ -101,6 +105,10 @@ class Recorder {
   }
 
   void time(double value);
+  // What the last call brought: at most kMaxNumbers numbers, any number of bytes, or a failure.
+  void numbers(std::span<const std::int64_t> values);
+  void bytes(std::span<const std::uint8_t> content);
+  void failure(trace::Kind kind, int error);
   void define_communicator(const CommunicatorDefinition& definition);
   void note(std::string_view key, std::string_view text);
 
@@ -131,6 +139,7 @@ class Recorder {
   std::uint16_t functions_defined_ = 0;
   std::uint64_t wildcards_ = 0;
   std::uint64_t last_time_ = 0;
+  std::uint64_t lanes_[trace::kLanes] = {};
 };
 
 }  // namespace reprise::engine

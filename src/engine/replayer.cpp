@@ -1,5 +1,6 @@
 #include "engine/replayer.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace reprise::engine {
@@ -42,6 +43,30 @@ Replayer::LocalSite& Replayer::local(std::uint32_t number) {
 }
 
 Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, const Arguments& arguments) {
+  LoggedCall logged;
+  const Fit fit = take(function, caller, arguments, logged);
+  return fit == Fit::Follows ? compare(logged) : fit;
+}
+
+Replayer::Fit Replayer::call_past_reads(FunctionId function, const void* caller, const Arguments& arguments,
+                                        std::uint64_t& passed) {
+  for (;;) {
+    LoggedCall logged;
+    const Fit fit = take(function, caller, arguments, logged);
+    if (fit != Fit::Follows) return fit;
+    const FunctionId recorded = local(logged.site).function;
+    if (recorded < functions_.first_read || recorded == kUnknownFunction) return compare(logged);
+    ++passed;
+    while (stream_.peek() == CallStream::Step::Outcome) {
+      const Record record = stream_.take_outcome();
+      int error = 0;
+      if (record.kind == Kind::Numbers) stream_.numbers(record, numbers_, error);  // keeps the lanes right
+    }
+  }
+}
+
+// What comes next in the log must be a call.
+Replayer::Fit Replayer::take(FunctionId function, const void* caller, const Arguments& arguments, LoggedCall& out) {
   function_ = function;
   caller_ = caller;
   arguments_ = arguments;
@@ -53,19 +78,24 @@ Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, 
     case CallStream::Step::Outcome:
       return differs("the recorded run got an outcome here, but this run makes another call", nullptr);
   }
-  const LoggedCall logged = stream_.take_call();
-  if (logged.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
-  last_ = logged;
+  out = stream_.take_call();
+  if (out.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
+  last_ = out;
+  return Fit::Follows;
+}
+
+// Is it the call that the program makes?
+Replayer::Fit Replayer::compare(const LoggedCall& logged) {
   LocalSite& site = local(logged.site);
   if (!site.address && stream_.sites()[logged.site].module == 0) {
     // Code that belongs to no module (compiled at run time) has another address each time: take it as it comes.
-    site.address = caller;
-    index_.insert(function, caller, logged.site);
+    site.address = caller_;
+    index_.insert(function_, caller_, logged.site);
   }
-  const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller;
-  if (site.function != function) return differs("another MPI function is called", &logged);
+  const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller_;
+  if (site.function != function_) return differs("another function is called", &logged);
   if (!same_place) return differs("the call comes from another place in the program", &logged);
-  if (logged.arguments != arguments) return differs("the call has other arguments", &logged);
+  if (logged.arguments != arguments_) return differs("the call has other arguments", &logged);
   return Fit::Follows;
 }
 
@@ -138,6 +168,30 @@ Replayer::Fit Replayer::cancelled(std::uint64_t post, bool& out) {
   if (!found) return differs(found.error().what, &last_);
   out = *found;
   return Fit::Follows;
+}
+
+Replayer::Fit Replayer::numbers(std::span<std::int64_t> out, int& error) {
+  Record record;
+  const Fit fit = outcome(Kind::Numbers, record);
+  if (fit != Fit::Follows) return fit;
+  stream_.numbers(record, numbers_, error);
+  if (error == 0 && numbers_.size() != out.size()) return differs("the recorded call had another outcome", &last_);
+  std::copy_n(numbers_.begin(), error == 0 ? out.size() : 0, out.begin());
+  return Fit::Follows;
+}
+
+Replayer::Fit Replayer::bytes(std::span<std::uint8_t> room, std::size_t& size, int& error) {
+  size = 0;
+  for (;;) {
+    Record record;
+    const Fit fit = outcome(Kind::Bytes, record);
+    if (fit != Fit::Follows) return fit;
+    const auto part = CallStream::bytes(record, error);
+    if (part.size() > room.size() - size) return differs("the recorded call had another outcome", &last_);
+    std::copy(part.begin(), part.end(), room.begin() + static_cast<std::ptrdiff_t>(size));
+    size += part.size();
+    if (part.size() < trace::kMaxByteString) return Fit::Follows;
+  }
 }
 
 Replayer::Fit Replayer::end_of_program() {

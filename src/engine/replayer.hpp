@@ -37,6 +37,13 @@ class Replayer {
   Fit time(double& out);
   // Was the operation with this number (counted as while recording) cancelled in time?
   Fit cancelled(std::uint64_t post, bool& out);
+  // What the last call brought. `error`: the errno of a call that failed, else 0. Numbers must be as many as recorded;
+  // of the bytes there are at most as many as there is room.
+  Fit numbers(std::span<std::int64_t> out, int& error);
+  Fit bytes(std::span<std::uint8_t> room, std::size_t& size, int& error);
+
+  // The same as call(), after the reads that lie in the log before it (FunctionTable::first_read). They are counted.
+  Fit call_past_reads(FunctionId function, const void* caller, const Arguments& arguments, std::uint64_t& passed);
 
   // The outcome in the log cannot be given to this call.
   Fit mismatch(const char* reason) { return differs(reason, &last_); }
@@ -62,6 +69,8 @@ class Replayer {
 
   bool was_cut_off() const;
   Fit call_with_care(FunctionId function, const void* caller, const Arguments& arguments);
+  Fit take(FunctionId function, const void* caller, const Arguments& arguments, LoggedCall& out);
+  Fit compare(const LoggedCall& logged);
   LocalSite& local(std::uint32_t site);
   FunctionId function_id(std::uint32_t number);
   Fit outcome(trace::Kind kind, trace::Record& out);
@@ -81,6 +90,7 @@ class Replayer {
   Arguments arguments_{};
   LoggedCall last_;
   DivergenceReport report_;
+  std::vector<std::int64_t> numbers_;
 };
 
 }  // namespace reprise::engine

@@ -74,7 +74,9 @@ Session& Session::make() {
 
 Session::Session() : configuration_(read_environment()) {
   if (configuration_.mode == Mode::Passive) return;
+  g_main_thread = pthread_self();
   g_mode.store(Mode::Armed, std::memory_order_relaxed);
+  pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
   // Registered before the program's own handlers, so it runs after them and sees their calls.
   on_exit([](int status, void*) { Session::get().process_exits(status); }, nullptr);
 }
@@ -83,8 +85,8 @@ void Session::wake(const FunctionTable& functions) {
   if (mode() != Mode::Armed) return;
   functions_ = functions;
   Mode next = configuration_.mode;
-  if (next == Mode::Record && !recorder_.begin(functions)) next = Mode::Passive;
-  pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
+  if (next == Mode::Record && !recorder_begun_) recorder_begun_ = recorder_.begin(functions);
+  if (next == Mode::Record && !recorder_begun_) next = Mode::Passive;
   g_mode.store(next, std::memory_order_relaxed);
 }
 
@@ -104,7 +106,7 @@ void Session::attach(const Identity& identity, void (*progress)(), void (*settle
 }
 
 void Session::attach_recorder(const Identity& identity) {
-  trace::Info info = describe_process();
+  trace::Info info = description();
   info.emplace_back("rank", std::to_string(identity.rank));
   info.emplace_back("ranks", std::to_string(identity.ranks));
   info.emplace_back("mpi", identity.library);
@@ -115,7 +117,11 @@ void Session::attach_recorder(const Identity& identity) {
   if (dir >= 0)
     attached = recorder_.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
   if (dir >= 0) close(dir);  // the writer has its own; the program's descriptors keep their numbers
-  if (attached) return;
+  if (attached) {
+    check_early_reads(identity);
+    write_remarks();
+    return;
+  }
   // The program goes on without us.
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   append_note("problem", attached.error().what);
@@ -142,6 +148,15 @@ void Session::append_note(const char* key, const std::string& text) {
 void Session::attach_replayer(const Identity& identity) {
   if (auto connected = supervisor_.connect(configuration_.monitor, identity.rank, identity.ranks); !connected)
     give_up(connected.error().what);
+  if (early_log_) check_early_reads(identity);
+  else open_replayer(identity);
+  install_crash_handlers();
+  // The constructor's handler runs after the destructors of all libraries, MPI's included. If the rank is to wait for
+  // others there, it must do so while MPI still works.
+  on_exit([](int, void*) { Session::get().process_will_exit(); }, nullptr);
+}
+
+void Session::open_replayer(const Identity& identity) {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) supervisor_.trouble(configuration_.directory + ": " + std::strerror(errno));
   const std::string log = "rank-" + std::to_string(identity.rank) + ".log";
@@ -150,7 +165,7 @@ void Session::attach_replayer(const Identity& identity) {
   auto reader = trace::RankReader::open(dir, identity.rank, configuration_.trace_id);
   close(dir);
   if (!reader) supervisor_.trouble(reader.error().what);
-  for (const auto& [key, value] : describe_process()) {
+  for (const auto& [key, value] : description()) {
     const std::string_view recorded = reader->info(key);
     if (key == "build-id" && value != recorded) supervisor_.trouble("this is another build of the program");
     if (key == "cmdline" && value != recorded)
@@ -158,12 +173,7 @@ void Session::attach_replayer(const Identity& identity) {
                           one_line(recorded) + "\"");
   }
   replayer_.emplace(CallStream(std::move(*reader)), functions_);
-  install_crash_handlers();
-  // The constructor's handler runs after the destructors of all libraries, MPI's included. If the rank is to wait for
-  // others there, it must do so while MPI still works.
-  on_exit([](int, void*) { Session::get().process_will_exit(); }, nullptr);
-  for (const EarlyCall& call : early_) insist(replayer_->call(call.function, call.caller, call.arguments));
-  early_.clear();
+  check_early_reads(identity);
 }
 
 void log_call(FunctionId function, const void* caller, const Arguments& arguments) {
@@ -195,6 +205,7 @@ void Session::at_last_call() {
 }
 
 void Session::call(FunctionId function, const void* caller, const Arguments& arguments) {
+  if (!attached_ && !on_main_thread()) stop_reads();
   Lock lock(*this);
   if (!attached_ && ++early_calls_ > kMaxEarlyCalls) return;  // the same in record and replay
   switch (mode()) {
@@ -204,7 +215,7 @@ void Session::call(FunctionId function, const void* caller, const Arguments& arg
       break;
     case Mode::Replay:
       if (!replayer_) {
-        early_.push_back({function, caller, arguments});
+        early_call(function, caller, arguments);
         break;
       }
       replay_call(function, caller, arguments);
@@ -257,6 +268,7 @@ void Session::at_end() {
 
 void Session::finalized() {
   finalized_ = true;
+  write_remarks();
   if (mode() == Mode::Record) recorder_.writer().set_end(trace::EndKind::Finalized, 0);
   if (mode() != Mode::Replay || !replayer_) return;
   supervisor_.entered(replayer_->next_event(), RankState::Finalized);
@@ -265,6 +277,7 @@ void Session::finalized() {
 
 void Session::aborting(int code) {
   if (mode() == Mode::Record) {
+    write_remarks();
     g_mode.store(Mode::Passive, std::memory_order_relaxed);
     recorder_.writer().finish({trace::EndKind::Aborted, code, true});
   } else {
@@ -281,6 +294,7 @@ void Session::process_will_exit() {
 
 void Session::process_exits(int status) {
   const Mode now = mode();
+  write_remarks();
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   if (!attached_) return;
   if (now == Mode::Record) {
@@ -302,6 +316,12 @@ void Session::process_exits(int status) {
 }
 
 void Session::forked_child() {
+  g_main_thread = pthread_self();
+  lock_.clear(std::memory_order_relaxed);
+  if (mode() == Mode::Armed) {  // it may yet become a rank of its own, but until then it is somebody else
+    reads_paused_ = true;
+    return;
+  }
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   recorder_.writer().disown();
   supervisor_.disown();

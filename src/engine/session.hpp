@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/mode.hpp"
@@ -56,6 +57,27 @@ class Session {
   // Something about this recording that a user must know. In the log, and in the trace's file `notes`.
   void note(const char* key, const std::string& text);
 
+  // A read: the program learns something from a clock, a random source or the system (frontends/sys). Its outcome is
+  // numbers, bytes or a failure. Only for the main thread; see session_reads.cpp, also for reads before attach().
+  struct Read {
+    FunctionId function = 0;
+    const void* caller = nullptr;
+    Arguments arguments{};
+  };
+  // What to do with a read now: Record, Replay, or nothing (Passive).
+  Mode read_mode(const FunctionTable& functions) {
+    return attached_ && !reads_stopped_ ? mode() : early_read_mode(functions);
+  }
+  void record_numbers(const Read& read, std::span<const std::int64_t> values);
+  void record_bytes(const Read& read, std::span<const std::uint8_t> content);
+  void record_failure(const Read& read, trace::Kind kind, int error);
+  // False: the log has no answer, the real one is to be taken. `error`: the errno of a call that failed, else 0.
+  bool replay_numbers(const Read& read, std::span<std::int64_t> out, int& error);
+  bool replay_bytes(const Read& read, std::span<std::uint8_t> room, std::size_t& size, int& error);
+  // Something that a user must know about the reads; written down when the log can be written to.
+  enum Remark : unsigned { kOtherThreads = 1, kOtherThreadCallsMpi = 2, kRankUnknown = 4, kTooManyEarly = 8 };
+  void remark(Remark what) { remarks_.fetch_or(what, std::memory_order_relaxed); }
+
   // What a front end does with a Fit other than Follows.
   void insist(Replayer::Fit fit) {
     if (fit != Replayer::Fit::Follows) [[unlikely]]
@@ -85,7 +107,8 @@ class Session {
   // Held around the log when several threads may call (threads_may_call()).
   class Lock {
    public:
-    explicit Lock(Session& session) : session_(session.threaded_.load(std::memory_order_relaxed) ? &session : nullptr) {
+    explicit Lock(Session& session, bool needed = false)
+        : session_(needed || session.threaded_.load(std::memory_order_relaxed) ? &session : nullptr) {
       if (session_)
         while (session_->lock_.test_and_set(std::memory_order_acquire)) wait();
     }
@@ -121,6 +144,21 @@ class Session {
   void append_note(const char* key, const std::string& text);
   void attach_recorder(const Identity& identity);
   void attach_replayer(const Identity& identity);
+  void open_replayer(const Identity& identity);
+  const trace::Info& description();
+
+  Mode early_read_mode(const FunctionTable& functions);
+  void begin_early_reads(const FunctionTable& functions);
+  void open_early_log();
+  bool early_read_counts(const Read& read);
+  template <class Outcome>
+  void record_read(const Read& read, Outcome outcome);
+  template <class Outcome>
+  bool replay_read(const Read& read, Outcome outcome);
+  void early_call(FunctionId function, const void* caller, const Arguments& arguments);
+  void stop_reads();
+  void check_early_reads(const Identity& identity);
+  void write_remarks();
   void install_crash_handlers();
 
   static inline std::atomic<Session*> instance_{nullptr};
@@ -140,6 +178,19 @@ class Session {
   bool finalized_ = false;
   bool held_ = false;
   std::size_t early_calls_ = 0;
+
+  // Reads before attach().
+  trace::Info description_;
+  bool recorder_begun_ = false;
+  bool early_begun_ = false;
+  bool reads_stopped_ = false;  // for good
+  bool reads_paused_ = false;   // until attach()
+  bool early_differs_ = false;  // early_log_ was not followed to MPI_Init
+  std::size_t early_reads_ = 0;
+  std::optional<Replayer> early_log_;  // the log that this process will be attached to, if it is what it seems to be
+  std::uint32_t early_rank_ = 0;
+  std::atomic<unsigned> remarks_{0};
+  unsigned remarked_ = 0;
 };
 
 }  // namespace reprise::engine

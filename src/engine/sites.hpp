@@ -18,6 +18,7 @@ struct FunctionTable {
   const char* const* names = nullptr;
   const std::uint8_t* flags = nullptr;  // kBlocking
   std::uint16_t count = 0;
+  std::uint16_t first_read = UINT16_MAX;  // ids from here on read clocks, random sources and the like (frontends/sys)
 };
 inline constexpr std::uint8_t kBlocking = 1;  // a wildcard outcome is known when the call returns
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "trace/format.hpp"
 
@@ -80,6 +81,16 @@ std::string index_words(const analyze::Call& call) {
   return words;
 }
 
+std::string read_words(const analyze::ReadOutcome& read) {
+  if (read.error != 0) return "failed: " + error_text(read.error);
+  if (read.numbers.empty()) return counted(read.bytes, "random byte");
+  std::string words;
+  for (std::size_t i = 0; i < std::min(read.numbers.size(), kShownIndices); ++i)
+    words += (i == 0 ? "" : " ") + std::to_string(read.numbers[i]);
+  if (read.numbers.size() > kShownIndices) words += fmt::format(" and {} more", read.numbers.size() - kShownIndices);
+  return words;
+}
+
 }  // namespace
 
 ShownArguments shown_arguments(std::string_view function, const engine::Arguments& values) {
@@ -87,6 +98,7 @@ ShownArguments shown_arguments(std::string_view function, const engine::Argument
   if (is_point_to_point(stem)) return {true, true, true, stem.find("probe") == std::string::npos};
   if (is_rooted(stem)) return {true, true, false, true};
   if (is_collective(stem)) return {true, false, false, stem != "barrier" && stem != "ibarrier"};
+  if (stem.empty()) return {false, false, false, values[kBytes] != 0};  // not MPI's
   const bool about_communicator = stem.starts_with("comm_");
   return {about_communicator || values[kComm] != 0, values[kPeer] != 0, values[kTag] != 0, values[kBytes] != 0};
 }
@@ -121,6 +133,7 @@ std::string outcome_words(const analyze::Call& call) {
   if (call.poll) add(poll_words(*call.poll));
   if (call.reports_indices) add(index_words(call));
   if (call.time) add(fmt::format("{:.9f} s", *call.time));
+  if (call.read) add(read_words(*call.read));
   if (call.unfinished) add("did not return");
   return words;
 }

@@ -26,6 +26,12 @@ Json wildcard_json(const engine::WildcardOutcome& outcome) {
   }
 }
 
+Json read_json(const analyze::ReadOutcome& read) {
+  if (read.error != 0) return {{"errno", read.error}};
+  if (read.numbers.empty()) return {{"bytes", read.bytes}};
+  return {{"numbers", read.numbers}};
+}
+
 Json place_json(const analyze::SourceLine& at) {
   Json place = {{"module", at.module}, {"offset", at.offset}};
   if (!at.function.empty()) place["function"] = at.function;
@@ -110,6 +116,7 @@ class JsonView : public TraceView {
     if (call.poll) json["poll"] = {{"failures", call.poll->failures}, {"succeeded", call.poll->succeeded}};
     if (call.reports_indices) json["indices"] = call.indices.empty() ? Json() : Json(call.indices);
     if (call.time && std::isfinite(*call.time)) json["time"] = *call.time;
+    if (call.read) json["read"] = read_json(*call.read);
     if (call.unfinished) json["unfinished"] = true;
     json["at"] = place_json(at);
     fmt::print("{}\n{}", first_call_ ? "" : ",", dump(json));

@@ -1,0 +1,90 @@
+#include "base/module_graph.hpp"
+
+#include <cstring>
+#include <string_view>
+
+namespace reprise {
+namespace {
+
+std::uint32_t hash_of(const char* name) {
+  std::uint32_t hash = 2166136261u;
+  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619u;
+  return hash;
+}
+
+}  // namespace
+
+bool is_mpi_plugin(const char* path) {
+  std::string_view directory(path);
+  const auto slash = directory.rfind('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view file = directory.substr(slash + 1);
+  directory = directory.substr(0, slash);
+  directory = directory.substr(directory.rfind('/') + 1);
+  if (file.starts_with("mca_") || file.starts_with("pmix_mca_")) return true;
+  if (directory == "hwloc") return file.starts_with("hwloc_");
+  return directory == "ucx" || directory == "libfabric" || directory == "libibverbs";
+}
+
+void ModuleGraph::clear() { size_ = needs_size_ = 0; }
+
+ModuleGraph::Module* ModuleGraph::add(const char* name, const char* path, ModuleSort sort) {
+  if (size_ == kMaxModules) return nullptr;
+  Module& module = modules_[size_++];
+  module = {};
+  module.name = name;
+  module.path = path;
+  module.hash = hash_of(name);
+  module.sort = sort;
+  module.first_need = static_cast<std::uint32_t>(needs_size_);
+  return &module;
+}
+
+void ModuleGraph::add_need(const char* name) {
+  if (needs_size_ == kMaxNeeds) return;
+  need_hashes_[needs_size_] = hash_of(name);
+  needs_[needs_size_++] = name;
+  ++modules_[size_ - 1].needs;
+}
+
+ModuleGraph::Module* ModuleGraph::needed(std::size_t need) {
+  for (std::size_t i = 0; i < size_; ++i)
+    if (modules_[i].hash == need_hashes_[need] && std::strcmp(modules_[i].name, needs_[need]) == 0) return &modules_[i];
+  return nullptr;
+}
+
+void ModuleGraph::mark(Module& module) {
+  if (module.programs || module.sort == ModuleSort::Own || module.sort == ModuleSort::Mpi) return;
+  module.programs = true;
+  marked_[marked_size_++] = &module;
+}
+
+void ModuleGraph::decide() {
+  for (std::size_t need = 0; need < needs_size_; ++need)
+    if (Module* module = needed(need)) module->needed = true;
+  marked_size_ = 0;
+  for (std::size_t i = 0; i < size_; ++i) {
+    Module& module = modules_[i];
+    const bool loaded_by_name = !module.needed && !is_mpi_plugin(module.path);
+    if (module.sort == ModuleSort::Executable || loaded_by_name) mark(module);
+  }
+  while (marked_size_ > 0) {
+    const Module& module = *marked_[--marked_size_];
+    for (std::uint32_t k = 0; k < module.needs; ++k)
+      if (Module* next = needed(module.first_need + k)) mark(*next);
+  }
+}
+
+const ModuleGraph::Module* ModuleGraph::find(const void* address) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (std::size_t i = 0; i < size_; ++i)
+    if (at - modules_[i].start < modules_[i].end - modules_[i].start) return &modules_[i];
+  return nullptr;
+}
+
+bool ModuleGraph::is_programs(const void* address) const {
+  const Module* module = find(address);
+  return !module || module->programs;
+}
+
+}  // namespace reprise

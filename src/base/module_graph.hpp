@@ -1,0 +1,73 @@
+// Whose code is it? The modules of this process, and which of them belong to the program: its executable, what that
+// needs, what it loads itself. The MPI library, what only the MPI library pulled in, the plugins that it loads, and our
+// own library do not.
+//
+// "Needs" is what the files say (DT_NEEDED). A module that nobody needs was loaded by name, by the program (an
+// extension module of Python) or by the MPI library (a plugin). Those of the MPI libraries are known by their names: a
+// wrong guess there would hide the program's own reads, so whatever is not surely a plugin of theirs is the program's.
+//
+// Used inside somebody else's program, perhaps inside its malloc: no allocation, tables of a fixed size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace reprise {
+
+enum class ModuleSort : std::uint8_t { Library, Executable, Own, Mpi };
+
+class ModuleGraph {
+ public:
+  static constexpr std::size_t kMaxModules = 2048;
+  static constexpr std::size_t kMaxNeeds = 16384;
+
+  // All zero at first: the table then costs no room in the file and no memory until it is used.
+  struct Module {
+    const char* name = nullptr;  // by which others need it: the soname, else the file's name
+    const char* path = nullptr;
+    std::uintptr_t start = 0;
+    std::uintptr_t end = 0;
+    std::uint32_t first_need = 0;
+    std::uint32_t needs = 0;
+    std::uint32_t hash = 0;  // of the name
+    ModuleSort sort = ModuleSort::Library;
+    bool needed = false;
+    bool programs = false;
+  };
+
+  // Reads the modules that are loaded now, if that has changed. `own` is an address in our own library. Names stay
+  // pointers into the modules, so they are valid only until the next one is unloaded.
+  void read_loaded(const void* own);
+
+  // Does the code at this address belong to the program? Code of no known module does.
+  bool is_programs(const void* address) const;
+  const Module* find(const void* address) const;
+
+  // For read_loaded(), and for tests: one module after the other, each followed by what it needs; then decide().
+  Module* add(const char* name, const char* path, ModuleSort sort);
+  void add_need(const char* name);
+  void decide();
+  void clear();
+
+  std::size_t size() const { return size_; }
+  const Module& operator[](std::size_t index) const { return modules_[index]; }
+
+ private:
+  void mark(Module& module);
+  Module* needed(std::size_t need);
+
+  Module modules_[kMaxModules] = {};
+  const char* needs_[kMaxNeeds] = {};
+  std::uint32_t need_hashes_[kMaxNeeds] = {};
+  Module* marked_[kMaxModules] = {};  // whose needs are still to be followed
+  std::size_t marked_size_ = 0;
+  std::size_t size_ = 0;
+  std::size_t needs_size_ = 0;
+  unsigned long long loads_ = 0;
+  unsigned long long unloads_ = 0;
+};
+
+// A plugin of Open MPI, PMIx, UCX, libfabric, hwloc or libibverbs, by its file's name and directory.
+bool is_mpi_plugin(const char* path);
+
+}  // namespace reprise

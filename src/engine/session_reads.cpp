@@ -1,0 +1,196 @@
+// Reads of clocks, random sources and the like: one event each, with its value, in the same log as the calls.
+//
+// Before MPI_Init nobody knows whether this process is a rank. While recording, early reads are kept in memory like
+// early calls, a bounded number of them; a launcher or a shell throws them away unseen when it ends. In a replay the
+// value is needed at once, so the rank is taken from the launcher's variables, that rank's log is opened, and if the
+// log was written by this program with these arguments, it answers. Until MPI_Init has confirmed it, nothing of this is
+// more than a guess: a process that does not follow the log just gets real values from there on, and is called to
+// account only if it turns out to be the rank.
+//
+// Only the main thread's reads are logged. Those of other threads have no place in the order of one log; they get real
+// values, always, and the trace says so. For the same reason nothing is logged any more, in record or replay, when MPI
+// is first called by another thread.
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "engine/launcher_rank.hpp"
+#include "engine/process_info.hpp"
+#include "engine/session.hpp"
+
+namespace reprise::engine {
+namespace {
+
+// Below one chunk, so that a launcher that reads its clock for hours costs next to nothing. Random bytes count as well.
+constexpr std::size_t kMaxEarlyReads = 65536;
+constexpr std::size_t kBytesPerRead = 8;
+
+bool written_by(const trace::RankReader& log, const trace::Info& description) {
+  for (const auto& [key, value] : description)
+    if ((key == "exe" || key == "build-id" || key == "exe-hash" || key == "cmdline") && log.info(key) != value)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+// Taken once: a program may overwrite its arguments, but not before its first read and, in the same way, in a replay.
+const trace::Info& Session::description() {
+  if (description_.empty()) description_ = describe_process();
+  return description_;
+}
+
+void Session::begin_early_reads(const FunctionTable& functions) {
+  early_begun_ = true;
+  functions_ = functions;
+  description();
+  if (configuration_.mode == Mode::Replay) open_early_log();
+  else if (!recorder_begun_) recorder_begun_ = recorder_.begin(functions);
+}
+
+// Without the launcher's word, a rank that is alone is still known.
+void Session::open_early_log() {
+  const auto rank = launcher_rank();
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return;
+  auto reader = trace::RankReader::open(dir, rank.value_or(0), configuration_.trace_id);
+  close(dir);
+  if (!reader || (!rank && reader->info("ranks") != "1") || !written_by(*reader, description_)) return;
+  early_rank_ = rank.value_or(0);
+  early_log_.emplace(CallStream(std::move(*reader)), functions_);
+}
+
+Mode Session::early_read_mode(const FunctionTable& functions) {
+  if (configuration_.mode != Mode::Record && configuration_.mode != Mode::Replay) return Mode::Passive;
+  if (reads_stopped_ || reads_paused_ || early_reads_ > kMaxEarlyReads) return Mode::Passive;
+  if (!early_begun_) begin_early_reads(functions);
+  if (configuration_.mode == Mode::Record) return recorder_begun_ ? Mode::Record : Mode::Passive;
+  return Mode::Replay;
+}
+
+// The same in record and replay.
+bool Session::early_read_counts(const Read& read) {
+  if (reads_stopped_) return false;
+  early_reads_ += 1 + static_cast<std::size_t>(read.arguments[kBytes]) / kBytesPerRead;
+  if (early_reads_ <= kMaxEarlyReads) return true;
+  remark(kTooManyEarly);
+  return false;
+}
+
+template <class Outcome>
+void Session::record_read(const Read& read, Outcome outcome) {
+  // Another thread may be about to make the first MPI call: then it says so (stop_reads) under the lock.
+  Lock lock(*this, !attached_);
+  if (!attached_ && !early_read_counts(read)) return;
+  recorder_.event(read.function, read.caller, read.arguments);
+  outcome();
+  if (attached_ && remarks_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    write_remarks();
+}
+
+void Session::record_numbers(const Read& read, std::span<const std::int64_t> values) {
+  record_read(read, [&] { recorder_.numbers(values); });
+}
+
+void Session::record_bytes(const Read& read, std::span<const std::uint8_t> content) {
+  record_read(read, [&] { recorder_.bytes(content); });
+}
+
+void Session::record_failure(const Read& read, trace::Kind kind, int error) {
+  record_read(read, [&] { recorder_.failure(kind, error); });
+}
+
+template <class Outcome>
+bool Session::replay_read(const Read& read, Outcome outcome) {
+  Lock lock(*this, !attached_);
+  if (attached_) {
+    insist(replayer_->call(read.function, read.caller, read.arguments));
+    insist(outcome(*replayer_));
+    supervisor_.left(replayer_->next_event());
+    if (replayer_->at_last_event()) [[unlikely]]
+      supervisor_.report_place();  // the process may end any moment now
+    return true;
+  }
+  if (!early_read_counts(read) || !early_log_ || early_differs_) return false;
+  Replayer::Fit fit = early_log_->call(read.function, read.caller, read.arguments);
+  if (fit == Replayer::Fit::Follows) fit = outcome(*early_log_);
+  early_differs_ = fit != Replayer::Fit::Follows;
+  return !early_differs_;
+}
+
+bool Session::replay_numbers(const Read& read, std::span<std::int64_t> out, int& error) {
+  return replay_read(read, [&](Replayer& replayer) { return replayer.numbers(out, error); });
+}
+
+bool Session::replay_bytes(const Read& read, std::span<std::uint8_t> room, std::size_t& size, int& error) {
+  return replay_read(read, [&](Replayer& replayer) { return replayer.bytes(room, size, error); });
+}
+
+// A call before MPI_Init has returned, in replay.
+void Session::early_call(FunctionId function, const void* caller, const Arguments& arguments) {
+  if (!early_log_) {
+    early_.push_back({function, caller, arguments});
+    return;
+  }
+  if (early_differs_) return;
+  std::uint64_t passed = 0;
+  early_differs_ = (reads_stopped_ ? early_log_->call_past_reads(function, caller, arguments, passed)
+                                   : early_log_->call(function, caller, arguments)) != Replayer::Fit::Follows;
+}
+
+// Called by a thread that is not the main one, before it makes its first MPI call.
+void Session::stop_reads() {
+  threads_may_call();
+  Lock lock(*this);
+  if (reads_stopped_) return;
+  reads_stopped_ = true;
+  if (early_reads_ > 0) remark(kOtherThreadCallsMpi);
+}
+
+// MPI says which rank this is: did the reads before get what they should?
+void Session::check_early_reads(const Identity& identity) {
+  if (mode() == Mode::Record) {
+    if (early_reads_ > 0 && launcher_rank() != identity.rank && identity.ranks > 1) remark(kRankUnknown);
+    return;
+  }
+  if (early_log_) {
+    if (identity.rank != early_rank_)
+      supervisor_.trouble("the launcher's variables say that this is rank " + std::to_string(early_rank_) +
+                          ", but MPI says another");
+    replayer_ = std::move(early_log_);
+    early_log_.reset();
+    if (early_differs_) supervisor_.diverged(replayer_->report());
+    return;
+  }
+  // Reads that could not be answered are passed over. If there was no read at all, there must be none in the log.
+  std::uint64_t passed = 0;
+  for (const EarlyCall& call : early_)
+    insist(early_begun_ || reads_stopped_
+               ? replayer_->call_past_reads(call.function, call.caller, call.arguments, passed)
+               : replayer_->call(call.function, call.caller, call.arguments));
+  early_.clear();
+  if (passed > 0 && !reads_stopped_)
+    supervisor_.warn(
+        "clocks and random sources that the program read before MPI_Init were not replayed: the launcher "
+        "does not say which rank a process is");
+}
+
+// By the main thread, with the log at hand.
+void Session::write_remarks() {
+  if (mode() != Mode::Record || !attached_) return;
+  static constexpr struct {
+    Remark what;
+    const char* text;
+  } kTexts[] = {
+      {kOtherThreads, "read by a thread other than the main one"},
+      {kOtherThreadCallsMpi, "read by the main thread, but another thread calls MPI"},
+      {kRankUnknown, "read before MPI_Init, and the launcher does not say which rank a process is"},
+      {kTooManyEarly, "read more often before MPI_Init than is kept"},
+  };
+  const unsigned remarks = remarks_.exchange(0, std::memory_order_relaxed);
+  for (const auto& [what, text] : kTexts)
+    if (remarks & what & ~remarked_) note("unsupported", std::string("clocks and random sources: ") + text);
+  remarked_ |= remarks;
+}
+
+}  // namespace reprise::engine
