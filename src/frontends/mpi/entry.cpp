@@ -3,18 +3,12 @@
 #include <string>
 
 #include "engine/session.hpp"
+#include "frontends/function_table.hpp"
 #include "frontends/mpi/communicators.hpp"
 
 namespace reprise::mpi {
 
 using engine::Session;
-
-namespace {
-
-const engine::FunctionTable kFunctions{kFunctionNames, kFunctionFlags, static_cast<std::uint16_t>(Function::kCount)};
-static_assert(kBlockingReceive == engine::kBlocking);
-
-}  // namespace
 
 std::int64_t ask_communicator_number(MPI_Comm comm) { return communicators().number(comm); }
 
@@ -38,7 +32,7 @@ void Entry::posted(int rc, const MPI_Request* request, Posts::Kind kind) {
 }
 
 void Entry::wake() {
-  if (library_is_ours()) Session::get().wake(kFunctions);
+  if (library_is_ours()) Session::get().wake(frontends::all_functions());
   else
     Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
 }

@@ -1,0 +1,81 @@
+// Numbers of processes. A program mixes its own into the seed of a random generator, so a replay tells it the recorded
+// one; who sends a signal to that number means himself (or his parent) and not whoever has the number now.
+#include <signal.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "frontends/sys/load.hpp"
+#include "frontends/sys/next.hpp"
+#include "frontends/sys/read.hpp"
+
+using namespace reprise::sys;
+
+namespace {
+
+constinit Next<pid_t()> g_getpid{"getpid"};
+constinit Next<pid_t()> g_getppid{"getppid"};
+constinit Next<pid_t()> g_gettid{"gettid"};
+constinit Next<int(pid_t, int)> g_kill{"kill"};
+constinit Next<int(pid_t, int, union sigval)> g_sigqueue{"sigqueue"};
+
+// In replay: what the program was told, and what is true. A forked child goes on with what its parent was told.
+struct Told {
+  std::atomic<pid_t> told{0};
+  std::atomic<pid_t> real{0};
+};
+constinit Told g_own;
+constinit Told g_parent;
+
+pid_t tell(Function function, const void* caller, Next<pid_t()>& real, Told& told) {
+  const pid_t pid = read_number(function, caller, 0, [&] { return real(); });
+  const Mode mode = reprise::engine::mode();
+  if (mode != Mode::Replay && mode != Mode::Armed) return pid;
+  if (const pid_t actual = real(); actual != pid) {
+    told.real.store(actual, std::memory_order_relaxed);
+    told.told.store(pid, std::memory_order_relaxed);
+  }
+  return pid;
+}
+
+pid_t meant_by(pid_t pid) {
+  for (const Told* known : {&g_own, &g_parent}) {
+    const pid_t told = known->told.load(std::memory_order_relaxed);
+    const pid_t real = known->real.load(std::memory_order_relaxed);
+    if (told == 0) continue;
+    if (pid == told) return real;
+    if (pid == -told) return -real;  // the process group
+  }
+  return pid;
+}
+
+}  // namespace
+
+void reprise::sys::find_process_ids() {
+  g_getpid.find();
+  g_getppid.find();
+  g_gettid.find();
+  g_kill.find();
+  g_sigqueue.find();
+}
+
+extern "C" {
+
+pid_t reprise_getpid() REPRISE_INTERPOSES("getpid");
+pid_t reprise_getpid() { return tell(Function::Getpid, REPRISE_RETURN_ADDRESS, g_getpid, g_own); }
+
+pid_t reprise_getppid() REPRISE_INTERPOSES("getppid");
+pid_t reprise_getppid() { return tell(Function::Getppid, REPRISE_RETURN_ADDRESS, g_getppid, g_parent); }
+
+// Of the main thread, where it is the same as getpid().
+pid_t reprise_gettid() REPRISE_INTERPOSES("gettid");
+pid_t reprise_gettid() {
+  return read_number(Function::Gettid, REPRISE_RETURN_ADDRESS, 0, [] { return g_gettid(); });
+}
+
+int reprise_kill(pid_t, int) REPRISE_INTERPOSES("kill");
+int reprise_kill(pid_t pid, int signal) { return g_kill(meant_by(pid), signal); }
+
+int reprise_sigqueue(pid_t, int, union sigval) REPRISE_INTERPOSES("sigqueue");
+int reprise_sigqueue(pid_t pid, int signal, union sigval value) { return g_sigqueue(meant_by(pid), signal, value); }
+
+}  // extern "C"

@@ -1,0 +1,78 @@
+#include "frontends/sys/read.hpp"
+
+#include "frontends/function_table.hpp"
+#include "frontends/sys/program_caller.hpp"
+
+namespace reprise::sys {
+
+using engine::Session;
+
+namespace {
+
+std::atomic<bool> g_other_threads_noted{false};
+
+class KeepErrno {
+ public:
+  ~KeepErrno() { errno = saved_; }
+
+ private:
+  int saved_ = errno;
+};
+
+}  // namespace
+
+Mode decide(Mode mode, const void* caller) {
+  const KeepErrno keep;
+  if (mode == Mode::Passive) {  // before our constructor: is this a process to be recorded?
+    g_born.store(true, std::memory_order_relaxed);
+    Session::get();
+    mode = engine::mode();
+  }
+  if (mode == Mode::Passive || mode == Mode::Doctor) return Mode::Passive;
+  if (!engine::on_main_thread()) {
+    if (!g_other_threads_noted.load(std::memory_order_relaxed) && called_by_program(caller)) {
+      g_other_threads_noted.store(true, std::memory_order_relaxed);
+      Session::get().remark(Session::kOtherThreads);
+    }
+    return Mode::Passive;
+  }
+  if (!called_by_program(caller)) return Mode::Passive;
+  mpi::t_state.inside = true;
+  const Mode now = Session::get().read_mode(frontends::all_functions());
+  if (now == Mode::Passive) mpi::t_state.inside = false;
+  return now;
+}
+
+void Read::begin(Function function, const void* caller, std::int64_t about, std::int64_t bytes) {
+  what_.function = frontends::id_of(function);
+  what_.caller = caller;
+  what_.arguments[engine::kTag] = about;
+  what_.arguments[engine::kBytes] = bytes;
+}
+
+bool Read::answers(std::span<std::int64_t> numbers) {
+  const KeepErrno keep;
+  return mode_ == Mode::Replay && Session::get().replay_numbers(what_, numbers, error_);
+}
+
+bool Read::answers(std::span<std::uint8_t> room, std::size_t& size) {
+  const KeepErrno keep;
+  return mode_ == Mode::Replay && Session::get().replay_bytes(what_, room, size, error_);
+}
+
+void Read::log(std::span<const std::int64_t> numbers) {
+  const KeepErrno keep;
+  if (mode_ == Mode::Record) Session::get().record_numbers(what_, numbers);
+}
+
+void Read::log(std::span<const std::uint8_t> bytes) {
+  const KeepErrno keep;
+  if (mode_ == Mode::Record) Session::get().record_bytes(what_, bytes);
+}
+
+void Read::log_failure(trace::Kind kind, int error) {
+  const KeepErrno keep;
+  if (mode_ == Mode::Record) Session::get().record_failure(what_, kind, error);
+}
+
+}  // namespace reprise::sys
