@@ -1,8 +1,9 @@
 // What every test program shares: one output file per rank, delays, a digest.
 //
 // The programs print what their nondeterminism decided, so two plain runs differ and a replay can be compared byte for
-// byte. Delays come from /dev/urandom but only ever delay: nothing random may reach the output by another way than the
-// order of messages. Lines are written with one write(2) each, so a rank that is killed leaves whole lines.
+// byte. Delays are random, by a raw system call, so that a replay delays differently, but they only ever delay: they
+// reach the output in no other way than by the order of messages. Lines are written with one write(2) each, so a rank
+// that is killed leaves whole lines.
 #ifndef TESTS_PROGRAMS_COMMON_H
 #define TESTS_PROGRAMS_COMMON_H
 
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,10 +57,8 @@ static UNUSED void took(const char* what, int source, int tag, int value) {
 
 // Delays for a random time up to max_us, half of the times asleep and half of the times busy.
 static UNUSED void jitter(unsigned max_us) {
-  static int random_fd = -1;
   uint16_t bits = 0;
-  if (random_fd < 0) random_fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-  if (random_fd < 0 || read(random_fd, &bits, sizeof bits) != (ssize_t)sizeof bits) die("/dev/urandom");
+  if (syscall(SYS_getrandom, &bits, sizeof bits, 0) != (long)sizeof bits) die("getrandom");
   unsigned us = (bits >> 1) % (max_us + 1);
   if (bits & 1) {
     struct timespec pause = {0, (long)us * 1000};

@@ -31,6 +31,7 @@ import harness
 import languages
 import random_programs
 import scale
+import system
 
 SUITES = {
     "families": families.cases,
@@ -43,6 +44,7 @@ SUITES = {
     "programs": families.plain_cases,
     "random": random_programs.cases,
     "random_programs": random_programs.plain_cases,
+    "system": system.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
 PLAIN = {"programs", "random_programs"}  # without Reprise; not part of "all"
