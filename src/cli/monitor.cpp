@@ -198,7 +198,8 @@ std::optional<Verdict> Monitor::step(std::chrono::milliseconds time) {
   std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
   for (const Newcomer& newcomer : newcomers_) polled.push_back({newcomer.socket.get(), POLLIN, 0});
   for (const MonitoredRank& rank : ranks_) polled.push_back({rank.socket ? rank.socket.get() : -1, POLLIN, 0});
-  if (::poll(polled.data(), polled.size(), static_cast<int>(time.count())) > 0) {
+  heard_ = ::poll(polled.data(), polled.size(), static_cast<int>(time.count())) > 0;
+  if (heard_) {
     const std::size_t first_rank = 1 + newcomers_.size();
     for (std::uint32_t i = 0; i < ranks_.size(); ++i)
       if (polled[first_rank + i].revents) hear(i);

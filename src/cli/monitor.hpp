@@ -64,6 +64,7 @@ class Monitor {
   const std::vector<std::string>& warnings() const { return warnings_; }
   bool all_connected() const;
   bool any_connected() const;
+  bool heard_something() const { return heard_; }  // in the last step
   bool all_gone() const;  // of those that were connected
   // A rank that has not come to the end of its log.
   std::optional<std::uint32_t> unfinished_rank() const;
@@ -91,6 +92,7 @@ class Monitor {
   std::vector<std::string> warnings_;
   std::optional<Verdict> verdict_;
   bool judged_ = false;
+  bool heard_ = false;
   std::chrono::milliseconds patience_;
   std::chrono::milliseconds patience_for_start_;
   std::chrono::steady_clock::time_point last_arrival_;

@@ -202,9 +202,12 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     verdict = monitor.step(50ms);
     if (verdict) break;
   }
-  // What the ranks said last may still be on the way.
+  // What the ranks said last may still be on the way; of a short run, everything that they said.
   const auto drained = std::chrono::steady_clock::now() + 2s;
-  while (!verdict && !monitor.all_gone() && std::chrono::steady_clock::now() < drained) verdict = monitor.step(20ms);
+  for (bool more = true; !verdict && more && std::chrono::steady_clock::now() < drained;) {
+    verdict = monitor.step(20ms);
+    more = monitor.heard_something() || !monitor.all_gone();
+  }
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
   if (verdict) {
     if (verdict->kind == Verdict::Kind::Ended) {
