@@ -150,11 +150,11 @@ class Session {
   Mode early_read_mode(const FunctionTable& functions);
   void begin_early_reads(const FunctionTable& functions);
   void open_early_log();
-  bool early_read_counts(const Read& read);
+  void count_early_read(std::size_t bytes);
   template <class Outcome>
-  void record_read(const Read& read, Outcome outcome);
+  void record_read(const Read& read, std::size_t bytes, Outcome outcome);
   template <class Outcome>
-  bool replay_read(const Read& read, Outcome outcome);
+  bool replay_read(const Read& read, const std::size_t& bytes, Outcome outcome);
   void early_call(FunctionId function, const void* caller, const Arguments& arguments);
   void stop_reads();
   void check_early_reads(const Identity& identity);
@@ -188,7 +188,7 @@ class Session {
   bool early_differs_ = false;  // early_log_ was not followed to MPI_Init
   std::size_t early_reads_ = 0;
   std::optional<Replayer> early_log_;  // the log that this process will be attached to, if it is what it seems to be
-  std::uint32_t early_rank_ = 0;
+  std::optional<std::uint32_t> early_rank_;  // as the launcher said when the first read was made
   std::atomic<unsigned> remarks_{0};
   unsigned remarked_ = 0;
 };

@@ -43,6 +43,7 @@ const trace::Info& Session::description() {
 void Session::begin_early_reads(const FunctionTable& functions) {
   early_begun_ = true;
   functions_ = functions;
+  early_rank_ = launcher_rank();
   description();
   if (configuration_.mode == Mode::Replay) open_early_log();
   else if (!recorder_begun_) recorder_begun_ = recorder_.begin(functions);
@@ -50,13 +51,11 @@ void Session::begin_early_reads(const FunctionTable& functions) {
 
 // Without the launcher's word, a rank that is alone is still known.
 void Session::open_early_log() {
-  const auto rank = launcher_rank();
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return;
-  auto reader = trace::RankReader::open(dir, rank.value_or(0), configuration_.trace_id);
+  auto reader = trace::RankReader::open(dir, early_rank_.value_or(0), configuration_.trace_id);
   close(dir);
-  if (!reader || (!rank && reader->info("ranks") != "1") || !written_by(*reader, description_)) return;
-  early_rank_ = rank.value_or(0);
+  if (!reader || (!early_rank_ && reader->info("ranks") != "1") || !written_by(*reader, description_)) return;
   early_log_.emplace(CallStream(std::move(*reader)), functions_);
 }
 
@@ -68,20 +67,20 @@ Mode Session::early_read_mode(const FunctionTable& functions) {
   return Mode::Replay;
 }
 
-// The same in record and replay.
-bool Session::early_read_counts(const Read& read) {
-  if (reads_stopped_) return false;
-  early_reads_ += 1 + static_cast<std::size_t>(read.arguments[kBytes]) / kBytesPerRead;
-  if (early_reads_ <= kMaxEarlyReads) return true;
-  remark(kTooManyEarly);
-  return false;
+// One more, which brought so many bytes. The same in record and replay.
+void Session::count_early_read(std::size_t bytes) {
+  early_reads_ += 1 + bytes / kBytesPerRead;
+  if (early_reads_ > kMaxEarlyReads) remark(kTooManyEarly);
 }
 
 template <class Outcome>
-void Session::record_read(const Read& read, Outcome outcome) {
+void Session::record_read(const Read& read, std::size_t bytes, Outcome outcome) {
   // Another thread may be about to make the first MPI call: then it says so (stop_reads) under the lock.
   Lock lock(*this, !attached_);
-  if (!attached_ && !early_read_counts(read)) return;
+  if (!attached_) {
+    if (reads_stopped_) return;
+    count_early_read(bytes);
+  }
   recorder_.event(read.function, read.caller, read.arguments);
   outcome();
   if (attached_ && remarks_.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -89,19 +88,19 @@ void Session::record_read(const Read& read, Outcome outcome) {
 }
 
 void Session::record_numbers(const Read& read, std::span<const std::int64_t> values) {
-  record_read(read, [&] { recorder_.numbers(values); });
+  record_read(read, 0, [&] { recorder_.numbers(values); });
 }
 
 void Session::record_bytes(const Read& read, std::span<const std::uint8_t> content) {
-  record_read(read, [&] { recorder_.bytes(content); });
+  record_read(read, content.size(), [&] { recorder_.bytes(content); });
 }
 
 void Session::record_failure(const Read& read, trace::Kind kind, int error) {
-  record_read(read, [&] { recorder_.failure(kind, error); });
+  record_read(read, 0, [&] { recorder_.failure(kind, error); });
 }
 
 template <class Outcome>
-bool Session::replay_read(const Read& read, Outcome outcome) {
+bool Session::replay_read(const Read& read, const std::size_t& bytes, Outcome outcome) {
   Lock lock(*this, !attached_);
   if (attached_) {
     insist(replayer_->call(read.function, read.caller, read.arguments));
@@ -111,19 +110,20 @@ bool Session::replay_read(const Read& read, Outcome outcome) {
       supervisor_.report_place();  // the process may end any moment now
     return true;
   }
-  if (!early_read_counts(read) || !early_log_ || early_differs_) return false;
+  if (reads_stopped_ || !early_log_ || early_differs_) return false;
   Replayer::Fit fit = early_log_->call(read.function, read.caller, read.arguments);
   if (fit == Replayer::Fit::Follows) fit = outcome(*early_log_);
   early_differs_ = fit != Replayer::Fit::Follows;
+  count_early_read(bytes);
   return !early_differs_;
 }
 
 bool Session::replay_numbers(const Read& read, std::span<std::int64_t> out, int& error) {
-  return replay_read(read, [&](Replayer& replayer) { return replayer.numbers(out, error); });
+  return replay_read(read, 0, [&](Replayer& replayer) { return replayer.numbers(out, error); });
 }
 
 bool Session::replay_bytes(const Read& read, std::span<std::uint8_t> room, std::size_t& size, int& error) {
-  return replay_read(read, [&](Replayer& replayer) { return replayer.bytes(room, size, error); });
+  return replay_read(read, size, [&](Replayer& replayer) { return replayer.bytes(room, size, error); });
 }
 
 // A call before MPI_Init has returned, in replay.
@@ -150,12 +150,12 @@ void Session::stop_reads() {
 // MPI says which rank this is: did the reads before get what they should?
 void Session::check_early_reads(const Identity& identity) {
   if (mode() == Mode::Record) {
-    if (early_reads_ > 0 && launcher_rank() != identity.rank && identity.ranks > 1) remark(kRankUnknown);
+    if (early_reads_ > 0 && early_rank_ != identity.rank && identity.ranks > 1) remark(kRankUnknown);
     return;
   }
   if (early_log_) {
-    if (identity.rank != early_rank_)
-      supervisor_.trouble("the launcher's variables say that this is rank " + std::to_string(early_rank_) +
+    if (identity.rank != early_rank_.value_or(0))
+      supervisor_.trouble("the launcher's variables say that this is rank " + std::to_string(early_rank_.value_or(0)) +
                           ", but MPI says another");
     replayer_ = std::move(early_log_);
     early_log_.reset();
