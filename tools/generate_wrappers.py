@@ -282,7 +282,7 @@ def log_bytes(row, names):
 def log_call(row, names):
     """The statements that collect what is logged about a forwarded call."""
     lines = ["Call call;"]
-    for setter, roles in (("comm", ("comm",)), ("peer", PEERS), ("tag", ("tag", "stag"))):
+    for setter, roles in (("comm", ("comm",)), ("peer", PEERS), ("tag", ("tag", "stag", "colour")), ("count", ("key",))):
         if row.has(*roles):
             lines.append(f"call.{setter}({names[row.index(*roles)]});")
     return lines + log_bytes(row, names)

@@ -76,7 +76,7 @@ Replayer::Fit Replayer::take(FunctionId function, const void* caller, const Argu
       return was_cut_off() ? Fit::AtEnd : differs("the recorded run made no further call", nullptr);
     case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
     case CallStream::Step::Outcome:
-      return differs("the recorded run got an outcome here, but this run makes another call", nullptr);
+      return differs("the recorded run got an outcome here, but this run makes another call", &last_);
   }
   out = stream_.take_call();
   if (out.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
@@ -93,10 +93,20 @@ Replayer::Fit Replayer::compare(const LoggedCall& logged) {
     index_.insert(function_, caller_, logged.site);
   }
   const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller_;
-  if (site.function != function_) return differs("another function is called", &logged);
-  if (!same_place) return differs("the call comes from another place in the program", &logged);
+  if (site.function != function_) return differs("another function is called" + and_polls(), &logged);
+  if (!same_place) return differs(why_another_place(stream_.sites()[logged.site].module) + and_polls(), &logged);
   if (logged.arguments != arguments_) return differs("the call has other arguments", &logged);
   return Fit::Follows;
+}
+
+// A library that was built again since has its calls at other places.
+std::string Replayer::why_another_place(std::uint32_t number) const {
+  const ModuleDefinition& module = stream_.modules()[number];
+  LoadedModule loaded;
+  if (!module.build_id.empty() && !find_module_like(module.path.c_str(), module.build_id.c_str(), loaded) &&
+      find_module_like(module.path.c_str(), "", loaded))
+    return module.path + " is another build than the recorded one";
+  return "the call comes from another place in the program";
 }
 
 bool Replayer::was_cut_off() const {
@@ -194,12 +204,55 @@ Replayer::Fit Replayer::bytes(std::span<std::uint8_t> room, std::size_t& size, i
   }
 }
 
+Replayer::Fit Replayer::communicator(std::int64_t number, const std::uint64_t* uid) {
+  if (stream_.peek() == CallStream::Step::Damaged) return differs(stream_.error(), nullptr);
+  const auto& recorded = stream_.communicators();
+  const auto index = static_cast<std::size_t>(number);
+  if (!uid) {
+    if (index >= recorded.size()) return Fit::Follows;
+    return differs("the call gave this rank no communicator, recorded was one", &last_);
+  }
+  if (index >= recorded.size())
+    // The recorded run may have been cut off before it could say so.
+    return stream_.peek() == CallStream::Step::End
+               ? Fit::Follows
+               : differs("the call gave this rank a communicator, recorded was none", &last_);
+  if (recorded[index].uid == *uid) return Fit::Follows;
+  return differs("the new communicator has other members than recorded, or in another order", &last_);
+}
+
+std::uint64_t Replayer::polls_left(std::uint32_t site) const {
+  const PollSeries& series = sites_[site].poll;
+  return series.open ? series.failures + (series.success ? 1 : 0) : 0;
+}
+
+// Between the last call and the one that was logged next, the recorded run may have continued a series of tests.
+std::string Replayer::and_polls() const {
+  std::uint64_t left = 0;
+  for (std::uint32_t number = 0; number < sites_.size(); ++number) left += polls_left(number);
+  if (left == 0) return "";
+  return ", and the recorded run had " + std::to_string(left) + (left == 1 ? " test" : " tests") +
+         " more, before or after that";
+}
+
+// Tests that failed are not logged one by one, so a program that makes fewer of them is found out last.
+Replayer::Fit Replayer::all_polls_were_made() {
+  if (was_cut_off()) return Fit::Follows;
+  for (std::uint32_t number = 0; number < sites_.size(); ++number) {
+    if (polls_left(number) == 0) continue;
+    const LoggedCall tests{stream_.next_number(), number, {}};
+    return differs("the program ends, but the recorded run had " + std::to_string(polls_left(number)) + " tests more",
+                   &tests);
+  }
+  return Fit::Follows;
+}
+
 Replayer::Fit Replayer::end_of_program() {
   function_ = kUnknownFunction;
   switch (stream_.peek()) {
-    case CallStream::Step::End: return Fit::Follows;
+    case CallStream::Step::End: return all_polls_were_made();
     case CallStream::Step::Damaged: return differs(stream_.error(), nullptr);
-    case CallStream::Step::Outcome: return differs("the program ends, but the recorded run goes on", nullptr);
+    case CallStream::Step::Outcome: return differs("the program ends, but the recorded run goes on", &last_);
     case CallStream::Step::Call: break;
   }
   const LoggedCall logged = stream_.take_call();

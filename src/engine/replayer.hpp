@@ -45,6 +45,9 @@ class Replayer {
   // The same as call(), after the reads that lie in the log before it (FunctionTable::first_read). They are counted.
   Fit call_past_reads(FunctionId function, const void* caller, const Arguments& arguments, std::uint64_t& passed);
 
+  // The current call has made the communicator with this number (nothing: it made none, and the next would get it).
+  Fit communicator(std::int64_t number, const std::uint64_t* uid);
+
   // The outcome in the log cannot be given to this call.
   Fit mismatch(const char* reason) { return differs(reason, &last_); }
 
@@ -68,6 +71,10 @@ class Replayer {
   static constexpr FunctionId kUnknownFunction = UINT16_MAX;
 
   bool was_cut_off() const;
+  Fit all_polls_were_made();
+  std::uint64_t polls_left(std::uint32_t site) const;
+  std::string and_polls() const;
+  std::string why_another_place(std::uint32_t module) const;
   Fit call_with_care(FunctionId function, const void* caller, const Arguments& arguments);
   Fit take(FunctionId function, const void* caller, const Arguments& arguments, LoggedCall& out);
   Fit compare(const LoggedCall& logged);

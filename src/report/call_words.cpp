@@ -99,8 +99,16 @@ ShownArguments shown_arguments(std::string_view function, const engine::Argument
   if (is_rooted(stem)) return {true, true, false, true};
   if (is_collective(stem)) return {true, false, false, stem != "barrier" && stem != "ibarrier"};
   if (stem.empty()) return {false, false, false, values[kBytes] != 0};  // not MPI's
+  if (is_split(function)) return {true, false, false, false};
   const bool about_communicator = stem.starts_with("comm_");
   return {about_communicator || values[kComm] != 0, values[kPeer] != 0, values[kTag] != 0, values[kBytes] != 0};
+}
+
+bool is_split(std::string_view function) { return stem_of(function).starts_with("comm_split"); }
+
+std::string colour_words(const engine::Arguments& values) {
+  const std::string colour = values[kTag] < 0 ? "UNDEFINED" : std::to_string(values[kTag]);
+  return fmt::format("colour {}, key {}", colour, values[kBytes]);
 }
 
 std::string communicator_words(std::int64_t number) {

@@ -18,6 +18,10 @@ struct ShownArguments {
 };
 ShownArguments shown_arguments(std::string_view function, const engine::Arguments& values);
 
+// MPI_Comm_split and its like: the colour is logged as the tag, the key as the bytes.
+bool is_split(std::string_view function);
+std::string colour_words(const engine::Arguments& values);  // "colour 1, key 2"
+
 std::string communicator_words(std::int64_t number);  // "world", "self", "comm 2"
 std::string peer_words(std::int64_t peer);            // "3", "ANY", "NULL"
 std::string tag_words(std::int64_t tag);

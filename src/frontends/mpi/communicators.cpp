@@ -91,7 +91,11 @@ std::int64_t Communicators::number(MPI_Comm comm) {
 }
 
 void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how, bool same_members) {
-  if (all_.empty() || comm == handles().comm_null) return;
+  if (all_.empty()) return;
+  if (comm == handles().comm_null) {
+    check_against_log(nullptr);
+    return;
+  }
   const std::int64_t parent = number(parent_handle);
   Communicator made;
   made.key = handle_key(comm);
@@ -123,11 +127,19 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
   add(std::move(made), parent, how, counter, my_rank);
 }
 
+// Messages on a communicator with other members would reach nobody, and nobody would know why.
+void Communicators::check_against_log(const std::uint64_t* uid) const {
+  engine::Session& session = engine::Session::get();
+  if (engine::mode() == engine::Mode::Replay && session.replaying_now())
+    session.insist(session.replayer().communicator(static_cast<std::int64_t>(all_.size()), uid));
+}
+
 // The caller holds the lock, or is the only thread.
 void Communicators::add(Communicator comm, std::int64_t parent, const char* how, std::uint64_t counter, int my_rank) {
   if (engine::mode() == engine::Mode::Record)
     engine::Session::get().recorder().define_communicator(
         {parent, comm.uid, how, counter, static_cast<std::uint32_t>(my_rank), comm.members});
+  check_against_log(&comm.uid);
   alive_[comm.key] = static_cast<std::int64_t>(all_.size());
   all_.push_back(std::move(comm));
   forget_handles();

@@ -40,6 +40,7 @@ class Communicators {
     std::unordered_map<std::uint64_t, std::uint64_t> made_before;  // digest of (call, members) -> how many
   };
 
+  void check_against_log(const std::uint64_t* uid) const;
   void add(Communicator comm, std::int64_t parent, const char* how, std::uint64_t counter, int my_rank);
 
   std::vector<Communicator> all_;
