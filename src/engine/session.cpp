@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "engine/process_info.hpp"
@@ -146,6 +147,8 @@ void Session::append_note(const char* key, const std::string& text) {
 }
 
 void Session::attach_replayer(const Identity& identity) {
+  // Before the thread that reports it is started.
+  supervisor_.keep_place_in(environment("REPRISE_PLACES"), identity.rank);
   if (auto connected = supervisor_.connect(configuration_.monitor, identity.rank, identity.ranks); !connected)
     give_up(connected.error().what);
   if (early_log_) check_early_reads(identity);
@@ -251,8 +254,8 @@ void Session::wait_for_others() {
 }
 
 // Inside the MPI library nothing of it may be called again.
-void Session::wait_for_others_after_crash(int signal) {
-  if (replayer_ && !replayer_->at_last_event()) supervisor_.crashed(signal, replayer_->next_event());
+void Session::wait_for_others_after_crash(int signal, const void* address) {
+  if (replayer_ && !replayer_->at_last_event()) supervisor_.crashed(signal, address, replayer_->next_event());
   if (mode() == Mode::Replay && replayer_) supervisor_.hold(supervisor_.in_call() ? nullptr : progress_, kForEver);
 }
 
@@ -340,9 +343,20 @@ void Session::notice_thread() {
 
 namespace {
 
+// Where the program was when the signal came.
+const void* interrupted_at([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  return nullptr;
+#endif
+}
+
 // A rank that crashes as recorded must not take the others down before they have come as far as they came then.
-void hold_before_crash(int signal, siginfo_t* info, void*) {
-  Session::get().wait_for_others_after_crash(signal);
+void hold_before_crash(int signal, siginfo_t* info, void* context) {
+  Session::get().wait_for_others_after_crash(signal, interrupted_at(context));
   sigaction(signal, &g_before[signal], nullptr);
   if (info->si_code <= 0 || signal == SIGABRT) raise(signal);  // sent, not caused: it does not come again by itself
 }

@@ -86,7 +86,7 @@ class Session {
   // Waits until all ranks have reached their ends. Used before MPI_Abort and the like, so that the others are not cut
   // short of what they did in the recorded run.
   void wait_for_others();
-  void wait_for_others_after_crash(int signal);
+  void wait_for_others_after_crash(int signal, const void* address);
   // The recorded run was cut off inside the current call: wait for the others, then end as it ended. Never returns.
   [[noreturn]] void at_end();
 

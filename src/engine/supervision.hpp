@@ -5,8 +5,12 @@
 //                     warn \t TEXT
 //                     trouble \t TEXT                         this rank cannot be replayed; it waits to be ended
 //                     diverged EVENT \t FIELD \t FIELD ...     then the rank waits to be ended
+//   launcher -> command  ended TOKEN PID STATUS              over one of its own: a child that did not end well
 //   command -> rank   release                                 every rank has reached its end: end as recorded
 //                     abort                                   somebody diverged: end at once
+//
+// On the command's own machine the place is also kept in a file that both have mapped, one cache line per rank: what a
+// rank did last is known even if it was killed the moment after.
 //
 // The command needs no thread in the program to know that a rank is stuck: a small thread of the preload library
 // (replay only) reports where its rank is, also while that is blocked deep inside the MPI library.
@@ -14,12 +18,15 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace reprise::engine {
+
+inline constexpr std::size_t kPlaceBytes = 64;
 
 enum class RankState : unsigned {
   Running = 0,    // in the program's own code

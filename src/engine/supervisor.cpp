@@ -4,15 +4,20 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/loaded_modules.hpp"
 
 namespace reprise::engine {
 namespace {
@@ -100,6 +105,21 @@ Result<void> Supervisor::connect(std::string_view address, std::uint32_t rank, s
   return {};
 }
 
+void Supervisor::keep_place_in(const char* file, std::uint32_t rank) {
+  const int fd = *file ? open(file, O_RDWR | O_CLOEXEC) : -1;
+  if (fd < 0) return;
+  const auto size = (static_cast<std::size_t>(rank) + 1) * kPlaceBytes;
+  struct stat info {};
+  void* map = MAP_FAILED;
+  if (fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(size))
+    map = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (map == MAP_FAILED) return;
+  auto* place = reinterpret_cast<std::atomic<std::uint64_t>*>(static_cast<char*>(map) + rank * kPlaceBytes);
+  place->store(place_->load(std::memory_order_relaxed), std::memory_order_relaxed);
+  place_ = place;
+}
+
 void* Supervisor::thread_main(void* self) {
   static_cast<Supervisor*>(self)->watch();
   return nullptr;
@@ -112,7 +132,7 @@ void Supervisor::send_line(const char* text, std::size_t size) {
 
 void Supervisor::report_place() {
   while (sending_.test_and_set(std::memory_order_acquire)) sleep_milliseconds(1);
-  const std::uint64_t place = place_.load(std::memory_order_acquire);
+  const std::uint64_t place = place_->load(std::memory_order_acquire);
   const std::int64_t peer = peer_.load(std::memory_order_relaxed);
   if (place != sent_ || peer != sent_peer_) {
     char line[96];
@@ -169,20 +189,43 @@ void Supervisor::diverged(const DivergenceReport& report) {
   wait_to_be_ended();
 }
 
+namespace {
+
+// The name that people know it by; strsignal() is not for signal handlers.
+const char* signal_word(int signal) {
+  switch (signal) {
+    case SIGSEGV: return "SIGSEGV";
+    case SIGBUS: return "SIGBUS";
+    case SIGFPE: return "SIGFPE";
+    case SIGILL: return "SIGILL";
+    case SIGABRT: return "SIGABRT";
+    default: return "a signal";
+  }
+}
+
+}  // namespace
+
 // No strings here: the heap may be what broke.
-void Supervisor::crashed(int signal, std::uint64_t event) {
-  char line[512];
-  constexpr const char* kNoCall = "\t\t\t\t0\t0\t0\t0\t0";
-  const int size = std::snprintf(
-      line, sizeof line, "diverged %llu\tthe program crashed with signal %d, but the recorded run went on%s%s\n",
-      static_cast<unsigned long long>(event), signal, kNoCall, kNoCall);
-  send_line(line, static_cast<std::size_t>(size));
+void Supervisor::crashed(int signal, const void* address, std::uint64_t event) {
+  static char line[2 * PATH_MAX];
+  static LoadedModule module;
+  const bool known = find_module_of(address, module);
+  // Offsets of calls are return addresses, one beyond what they stand for.
+  const std::uintptr_t offset = known ? reinterpret_cast<std::uintptr_t>(address) + 1 - module.base : 0;
+  const char* word = signal_word(signal);
+  const int size =
+      std::snprintf(line, sizeof line,
+                    "diverged %llu\tthe program crashed with %s, but the recorded run went on\t\t\t\t0\t0\t0\t0\t0"
+                    "\t%s\t%s\t%s\t%llu\t0\t0\t0\t0\n",
+                    static_cast<unsigned long long>(event), word, word, known ? module.path : "",
+                    known ? module.build_id : "", static_cast<unsigned long long>(offset));
+  if (size > 0 && static_cast<std::size_t>(size) < sizeof line) send_line(line, static_cast<std::size_t>(size));
 }
 
 bool Supervisor::hold(void (*progress)(), int milliseconds) {
-  const std::uint64_t before = place_.load(std::memory_order_relaxed);
+  const std::uint64_t before = place_->load(std::memory_order_relaxed);
   if (milliseconds < 0)
-    place_.store((before >> 4) << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_release);
+    place_->store((before >> 4) << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_release);
   for (int waited = 0; !released_.load(std::memory_order_acquire); ++waited) {
     if (waited == milliseconds) return false;
     if (progress) progress();

@@ -15,10 +15,13 @@ class Supervisor {
  public:
   // `address` is REPRISE_MONITOR: host[,host...]:port:token.
   Result<void> connect(std::string_view address, std::uint32_t rank, std::uint32_t ranks);
+  // From now on the place is kept in this file of the command (REPRISE_PLACES), where it outlives the process. Without
+  // it (on another machine), what was reported last has to do.
+  void keep_place_in(const char* file, std::uint32_t rank);
 
   // Hot path: where the rank is.
   void entered(std::uint64_t event, RankState state) {
-    place_.store(event << 4 | static_cast<unsigned>(state), std::memory_order_release);
+    place_->store(event << 4 | static_cast<unsigned>(state), std::memory_order_release);
   }
   void left(std::uint64_t event) { entered(event, RankState::Running); }
   // The world rank that the current call waits for; -1 if none in particular.
@@ -29,8 +32,8 @@ class Supervisor {
 
   void warn(const std::string& text);
   [[noreturn]] void trouble(const std::string& text);
-  // In a signal handler: the program crashes where the recorded run went on.
-  void crashed(int signal, std::uint64_t event);
+  // In a signal handler: the program crashes at this address, where the recorded run went on.
+  void crashed(int signal, const void* address, std::uint64_t event);
   [[noreturn]] void diverged(const DivergenceReport& report);
 
   // Waits until every rank has reached its end, at most so many milliseconds (-1: for ever). True if they have.
@@ -40,7 +43,7 @@ class Supervisor {
 
   // In an MPI call, as opposed to the program's own code?
   bool in_call() const {
-    const auto state = static_cast<RankState>(place_.load(std::memory_order_relaxed) & 15);
+    const auto state = static_cast<RankState>(place_->load(std::memory_order_relaxed) & 15);
     return state == RankState::InCall || state == RankState::LastCall;
   }
   bool connected() const { return socket_ >= 0; }
@@ -54,7 +57,8 @@ class Supervisor {
   [[noreturn]] void wait_to_be_ended();
 
   int socket_ = -1;
-  std::atomic<std::uint64_t> place_{0};
+  std::atomic<std::uint64_t> own_place_{0};
+  std::atomic<std::uint64_t>* place_ = &own_place_;  // calls made << 4 | state
   std::atomic<std::int64_t> peer_{-1};
   std::atomic<bool> released_{false};
   std::atomic_flag sending_;  // places must arrive in the order in which they were

@@ -1,12 +1,17 @@
 // How did a rank end? Only its parent can say: the launcher's process that started it. The preload library is loaded
 // there too, and writes down what the launcher's own wait calls return, one line per child, into the trace's file
-// `exits`. It changes nothing, and is silent in every process that is a rank itself.
+// `exits`. In a replay it tells the replay command of those that did not end well (engine/supervision.hpp). It changes
+// nothing, and is silent in every process that is a rank itself.
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +37,25 @@ int (*g_waitid)(idtype_t, id_t, siginfo_t*, int);
 char g_path[PATH_MAX];
 char g_host[256];
 
+// Where the replay command may be reached, and its token.
+constexpr std::size_t kMaxAddresses = 8;
+sockaddr_in g_monitor[kMaxAddresses];
+std::size_t g_monitors = 0;
+char g_token[64];
+
+void prepare_monitor(const std::string& address) {
+  const auto parts = reprise::engine::split(address, ':');
+  std::uint16_t port = 0;
+  if (parts.size() != 3 || !reprise::engine::parse_number(parts[1], port)) return;
+  for (const auto host : reprise::engine::split(parts[0], ',')) {
+    sockaddr_in& at = g_monitor[g_monitors];
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    if (inet_pton(AF_INET, std::string(host).c_str(), &at.sin_addr) == 1 && ++g_monitors == kMaxAddresses) break;
+  }
+  std::snprintf(g_token, sizeof g_token, "%.*s", static_cast<int>(parts[2].size()), parts[2].data());
+}
+
 __attribute__((constructor)) void prepare() {
   if (g_waitid) return;
   g_waitpid = next<decltype(g_waitpid)>("waitpid");
@@ -42,12 +66,30 @@ __attribute__((constructor)) void prepare() {
   const auto& configuration = Session::get().configuration();
   if (configuration.mode == Mode::Record)
     std::snprintf(g_path, sizeof g_path, "%s/exits", configuration.directory.c_str());
+  if (configuration.mode == Mode::Replay) prepare_monitor(configuration.monitor);
+}
+
+void tell_monitor(pid_t pid, int status) {
+  char line[128];
+  const int size = std::snprintf(line, sizeof line, "ended %s %d %d\n", g_token, static_cast<int>(pid), status);
+  for (std::size_t i = 0; i < g_monitors; ++i) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return;
+    const timeval patience{0, 300000};  // a launcher has other things to do
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    const bool told = connect(fd, reinterpret_cast<const sockaddr*>(&g_monitor[i]), sizeof g_monitor[i]) == 0 &&
+                      send(fd, line, static_cast<std::size_t>(size), MSG_NOSIGNAL) == size;
+    close(fd);
+    if (told) return;
+  }
 }
 
 void write_down(pid_t pid, int status) {
-  if (reprise::engine::mode() != Mode::Armed || g_path[0] == '\0' || (!WIFEXITED(status) && !WIFSIGNALED(status)))
-    return;
+  if (reprise::engine::mode() != Mode::Armed || (!WIFEXITED(status) && !WIFSIGNALED(status))) return;
   const int saved = errno;
+  if (g_monitors > 0 && status != 0) tell_monitor(pid, status);
+  errno = saved;
+  if (g_path[0] == '\0') return;
   const int fd = open(g_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd >= 0) {
     char line[320];
