@@ -5,8 +5,10 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -19,7 +21,6 @@ namespace reprise::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 using engine::RankState;
 using std::chrono::milliseconds;
 
@@ -53,6 +54,8 @@ std::string own_addresses() {
   return list;
 }
 
+double seconds_of(JobClock::Time time) { return std::chrono::duration<double>(time).count(); }
+
 bool at_its_end(const MonitoredRank& rank) {
   return rank.gone || rank.state == RankState::Holding || rank.state == RankState::LastCall ||
          rank.state == RankState::Finalized;
@@ -60,18 +63,14 @@ bool at_its_end(const MonitoredRank& rank) {
 
 }  // namespace
 
-Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::milliseconds patience,
-                 std::chrono::milliseconds patience_for_start)
-    : token_(random_token()),
-      ranks_(logs.size()),
-      patience_(patience),
-      patience_for_start_(patience_for_start),
-      last_arrival_(Clock::now()) {
+Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, const Patience& patience)
+    : token_(random_token()), ranks_(logs.size()), patience_(patience) {
   for (std::size_t i = 0; i < logs.size(); ++i) {
     ranks_[i].total = logs[i].total;
     ranks_[i].stopped = logs[i].stopped;
-    ranks_[i].changed = last_arrival_;
+    ranks_[i].ends = logs[i].ends;
   }
+  open_places();
   listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -82,6 +81,32 @@ Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, std::chrono::mil
       ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
     fail("cannot listen for the ranks on the loopback network: {}", error_text(errno));
   address_ = fmt::format("127.0.0.1{}:{}:{}", everywhere ? own_addresses() : "", ntohs(address.sin_port), token_);
+}
+
+Monitor::~Monitor() {
+  if (places_) ::munmap(const_cast<std::atomic<std::uint64_t>*>(places_), ranks_.size() * engine::kPlaceBytes);
+}
+
+// A file without a name: nothing is left behind, however this process ends.
+void Monitor::open_places() {
+  const std::size_t size = ranks_.size() * engine::kPlaceBytes;
+  places_file_ = UniqueFd(::memfd_create("reprise-places", MFD_CLOEXEC));
+  if (!places_file_ || ::ftruncate(places_file_.get(), static_cast<off_t>(size)) != 0) return;
+  void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, places_file_.get(), 0);
+  if (map != MAP_FAILED) places_ = static_cast<const std::atomic<std::uint64_t>*>(map);
+}
+
+std::string Monitor::places() const {
+  return places_ ? fmt::format("/proc/{}/fd/{}", ::getpid(), places_file_.get()) : "";
+}
+
+void Monitor::read_last_place(std::uint32_t number) {
+  constexpr std::size_t kWords = engine::kPlaceBytes / sizeof(std::uint64_t);
+  const std::uint64_t place = places_ ? places_[number * kWords].load(std::memory_order_acquire) : 0;
+  MonitoredRank& rank = ranks_[number];
+  if (place >> 4 < rank.event || place == 0) return;  // it was on another machine
+  rank.event = place >> 4;
+  rank.state = static_cast<RankState>(place & 15);
 }
 
 bool Monitor::all_connected() const {
@@ -95,6 +120,11 @@ bool Monitor::any_connected() const {
 bool Monitor::all_gone() const {
   return std::all_of(ranks_.begin(), ranks_.end(),
                      [](const MonitoredRank& rank) { return rank.gone || !rank.connected; });
+}
+
+std::optional<int> Monitor::end_of(std::uint32_t rank) const {
+  const auto found = ended_.find(ranks_[rank].pid);
+  return found == ended_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<std::uint32_t> Monitor::unfinished_rank() const {
@@ -135,8 +165,13 @@ void Monitor::greet(Newcomer& newcomer, std::string_view line, std::string_view 
   std::uint32_t rank = 0;
   std::uint32_t world = 0;
   UniqueFd socket = std::move(newcomer.socket);
+  pid_t pid = 0;
+  int status = 0;
+  if (words.size() == 4 && words[0] == "ended" && words[1] == token_ && engine::parse_number(words[2], pid) &&
+      engine::parse_number(words[3], status))
+    ended_[pid] = status;
   if (words.size() != 5 || words[0] != "hello" || words[1] != token_ || !engine::parse_number(words[2], rank) ||
-      !engine::parse_number(words[3], world))
+      !engine::parse_number(words[3], world) || !engine::parse_number(words[4], pid))
     return;
   if (world != ranks_.size() || rank >= ranks_.size()) {
     if (!verdict_)
@@ -151,8 +186,9 @@ void Monitor::greet(Newcomer& newcomer, std::string_view line, std::string_view 
   if (known.connected) return;  // a second job of the same command
   known.socket = std::move(socket);
   known.connected = true;
+  known.pid = pid;
   known.received = rest;
-  known.changed = last_arrival_ = Clock::now();
+  known.changed = last_arrival_ = clock_.now();
 }
 
 void Monitor::hear(std::uint32_t number) {
@@ -163,7 +199,8 @@ void Monitor::hear(std::uint32_t number) {
   if (size <= 0 || rank.received.size() > kLongestLine) {
     rank.socket = UniqueFd();
     rank.gone = true;
-    rank.changed = Clock::now();
+    read_last_place(number);
+    rank.changed = clock_.now();
     return;
   }
   rank.received.append(buffer, static_cast<std::size_t>(size));
@@ -183,7 +220,7 @@ void Monitor::understand(std::uint32_t number, std::string_view line) {
         !engine::parse_number(words[2], rank.peer))
       return;
     rank.state = static_cast<RankState>(state);
-    rank.changed = Clock::now();
+    rank.changed = clock_.now();
   } else if (word == "warn") {
     warnings_.push_back(fmt::format("rank {}: {}", number, printable(rest)));
   } else if (word == "trouble" && !verdict_) {
@@ -208,6 +245,7 @@ std::optional<Verdict> Monitor::step(std::chrono::milliseconds time) {
     std::erase_if(newcomers_, [](const Newcomer& newcomer) { return !newcomer.socket; });
     if (polled[0].revents) accept_newcomer();
   }
+  clock_.tick();
   if (judged_) return std::nullopt;
   auto verdict = judge();
   judged_ = verdict.has_value();
@@ -231,51 +269,84 @@ std::optional<Verdict> Monitor::judge() {
   // Where a recording had to stop, the others wait in vain for what that rank did afterwards: that is the end, too.
   const bool stopped = std::any_of(ranks_.begin(), ranks_.end(),
                                    [&](const MonitoredRank& rank) { return rank.stopped && waiting(rank); });
+  if (!all_connected()) return judge_start();
   auto verdict =
-      judge_stall(Clock::now(), stopped ? std::min<milliseconds>(patience_, kLastMessagePatience) : patience_);
-  return verdict && stopped ? Verdict{} : verdict;
+      judge_stall(stopped ? std::min<milliseconds>(patience_.standstill, kLastMessagePatience) : patience_.standstill);
+  if (verdict && stopped) return Verdict{};
+  return verdict ? verdict : judge_computing();
 }
 
-std::optional<Verdict> Monitor::judge_stall(Clock::time_point now, milliseconds patience) {
-  bool somebody_in_call = false;
+std::optional<Verdict> Monitor::judge_start() const {
+  JobClock::Time last_change = last_arrival_;
+  for (const MonitoredRank& rank : ranks_)
+    if (rank.connected) last_change = std::max(last_change, rank.changed);
+  if (clock_.now() - last_change < patience_.start) return std::nullopt;
+  const auto missing =
+      std::find_if(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return !rank.connected; });
+  return Verdict{Verdict::Kind::Stalled,
+                 static_cast<std::uint32_t>(missing - ranks_.begin()),
+                 {},
+                 any_connected() ? "it has not come to MPI_Init" : "no rank has come through MPI_Init"};
+}
+
+// A rank waits for one that waits for another, and so on: the one at the end is the one to look at.
+std::uint32_t Monitor::everybody_waits_for(std::uint32_t rank) const {
+  for (std::size_t steps = 0; steps < ranks_.size(); ++steps) {
+    const std::int64_t peer = ranks_[rank].peer;
+    if (peer < 0 || peer >= static_cast<std::int64_t>(ranks_.size()) ||
+        ranks_[static_cast<std::size_t>(peer)].state != RankState::InCall)
+      break;
+    rank = static_cast<std::uint32_t>(peer);
+  }
+  return rank;
+}
+
+std::optional<Verdict> Monitor::judge_stall(milliseconds patience) const {
+  const JobClock::Time now = clock_.now();
   bool somebody_holds = false;
   bool somebody_runs = false;
-  Clock::time_point last_change = last_arrival_;
+  JobClock::Time last_change = last_arrival_;
   std::optional<std::uint32_t> suspect;
   for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
     const MonitoredRank& rank = ranks_[i];
-    if (!rank.connected) continue;
     last_change = std::max(last_change, rank.changed);
     somebody_holds |= !rank.gone && (rank.state == RankState::Holding || rank.state == RankState::LastCall);
-    // A rank beyond its last recorded call may run for ever: it was killed at some time after it.
+    // A rank beyond its last recorded call may run for ever, if it was killed at some time after it.
     if (!rank.gone && rank.state == RankState::Running)
-      (rank.event < rank.total ? somebody_runs : somebody_holds) = true;
+      (rank.event < rank.total || rank.ends ? somebody_runs : somebody_holds) = true;
     if (rank.gone || rank.state != RankState::InCall) continue;
-    somebody_in_call = true;
     if (!suspect || (rank.peer >= 0 && ranks_[*suspect].peer < 0)) suspect = i;
     const bool awaits_one = rank.peer >= 0 && rank.peer < static_cast<std::int64_t>(ranks_.size());
     if (!awaits_one || now - rank.changed < kLastMessagePatience) continue;
     const MonitoredRank& peer = ranks_[static_cast<std::size_t>(rank.peer)];
-    if (peer.connected && at_its_end(peer) && peer.state != RankState::LastCall &&
-        now - peer.changed >= kLastMessagePatience)
+    if (at_its_end(peer) && peer.state != RankState::LastCall && now - peer.changed >= kLastMessagePatience)
       return Verdict{Verdict::Kind::Stalled,
                      i,
                      {},
                      fmt::format("it waits for a message of rank {}, which has come to its end", rank.peer)};
   }
-  const auto still = now - last_change;
-  if (!all_connected()) {
-    if (somebody_runs || still < patience_for_start_) return std::nullopt;
-    const auto missing =
-        std::find_if(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return !rank.connected; });
-    return Verdict{Verdict::Kind::Stalled,
-                   static_cast<std::uint32_t>(missing - ranks_.begin()),
-                   {},
-                   "it has not come to MPI_Init"};
-  }
-  if (somebody_runs || still < patience) return std::nullopt;
-  if (somebody_in_call) return Verdict{Verdict::Kind::Stalled, *suspect, {}, "every rank waits for another"};
+  if (somebody_runs || now - last_change < patience) return std::nullopt;
+  if (suspect)
+    return Verdict{Verdict::Kind::Stalled, everybody_waits_for(*suspect), {}, "every rank waits for another"};
   if (somebody_holds) return Verdict{};  // the others run on beyond what was recorded
+  return std::nullopt;
+}
+
+// No rank of the recorded run was between two calls for longer than that run took.
+std::optional<Verdict> Monitor::judge_computing() const {
+  const JobClock::Time now = clock_.now();
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+    const MonitoredRank& rank = ranks_[i];
+    const bool computes = rank.state == RankState::Running || rank.state == RankState::Finalized;
+    if (rank.gone || !computes || now - rank.changed < patience_.computing) continue;
+    if (rank.event >= rank.total && !rank.ends) return Verdict{};  // the recorded run was ended meanwhile
+    return Verdict{Verdict::Kind::Computes, i, {}, fmt::format("{:.1f} s", seconds_of(now - rank.changed))};
+  }
+  const bool ended = std::all_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.gone; });
+  const auto last = std::max_element(ranks_.begin(), ranks_.end(), [](const MonitoredRank& a, const MonitoredRank& b) {
+    return a.changed < b.changed;
+  });
+  if (ended && now - last->changed >= patience_.computing) return Verdict{Verdict::Kind::Lingers, 0, {}, {}};
   return std::nullopt;
 }
 

@@ -1,5 +1,8 @@
 // reprise replay: runs the recorded command again and forces every outcome, until the end of the recorded run.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +17,7 @@
 #include "cli/commands.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
+#include "cli/libraries.hpp"
 #include "cli/monitor.hpp"
 #include "cli/options.hpp"
 #include "cli/registry.hpp"
@@ -41,6 +45,7 @@ struct Recorded {
   analyze::RunEnd end;
   std::vector<Monitor::Log> logs;
   bool one_host = true;  // all ranks ran on this machine
+  double seconds = 0;    // how long the run took
 };
 
 // Is the file at this path still what was recorded?
@@ -58,6 +63,18 @@ Result<void> same_program(const std::string& path, std::string_view build_id, st
   return {};
 }
 
+// How long the run took. If the record command did not live to write that down, the logs were last written at its end.
+double recorded_seconds(const OpenTrace& trace) {
+  if (trace.manifest.complete) return trace.manifest.seconds;
+  double longest = 0;
+  for (const std::uint32_t rank : trace.ranks) {
+    struct stat info {};
+    if (::fstatat(trace.fd.get(), fmt::format("rank-{}.log", rank).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0)
+      longest = std::max(longest, static_cast<double>(info.st_mtime - trace.manifest.started));
+  }
+  return longest;
+}
+
 Recorded read_recorded(const OpenTrace& trace) {
   Recorded recorded;
   const std::uint32_t ranks =
@@ -71,7 +88,8 @@ Recorded read_recorded(const OpenTrace& trace) {
   for (const std::uint32_t rank : trace.ranks) {
     const auto reader = trace::RankReader::open(trace.fd.get(), rank, trace.manifest.trace_id);
     if (!reader) fail("{}/{}", printable(trace.path), reader.error().what);
-    recorded.logs[rank] = {reader->total_events(), reader->end().kind == trace::EndKind::Stopped};
+    recorded.logs[rank] = {reader->total_events(), reader->end().kind == trace::EndKind::Stopped,
+                           trace.manifest.complete && trace.manifest.exit_status == 0};
     recorded.one_host &= reader->info("host") == host_name();
     const std::string exe(reader->info("exe"));
     if (!checked.insert(exe).second) continue;
@@ -80,6 +98,7 @@ Recorded read_recorded(const OpenTrace& trace) {
            printable(same.error().what));
   }
   recorded.end = analyze::read_run_end(trace.fd.get(), trace.manifest, trace.ranks);
+  recorded.seconds = recorded_seconds(trace);
   return recorded;
 }
 
@@ -107,13 +126,17 @@ void confirm(const OpenTrace& trace, const std::vector<std::string>& command, bo
   if (answer != "y" && answer != "Y" && answer != "yes") fail("not replayed; add --yes if you trust it");
 }
 
-// How long everybody may stand still. No call of the recorded run took longer than the whole run; a replay may be
-// slower, but not by much.
-double default_patience(const trace::Manifest& manifest) {
-  return manifest.complete ? std::min(600.0, 5 + 2 * manifest.seconds) : 60.0;
-}
-
 milliseconds seconds(double value) { return milliseconds(static_cast<std::int64_t>(value * 1000)); }
+
+// How long the replay may stand still before it is given up. In the recorded run nothing took longer than the whole
+// run. Replayed, the same needs as much of the job's own time (cli/job_clock.hpp), or somewhat more where the machine
+// is slower. That time is not known of processes on other machines, nor how long those take to start.
+Patience patience_for(const Recorded& recorded, bool known_run, bool local, double wanted) {
+  if (wanted > 0) return {seconds(wanted), seconds(wanted), seconds(wanted + (local ? 3 : 180))};
+  const double computing = local ? 3 + 3 * recorded.seconds : 10 + 5 * recorded.seconds;
+  const double standstill = known_run ? std::min(600.0, computing) : std::max(60.0, computing);
+  return {seconds(standstill), seconds(std::max(computing, standstill)), seconds(computing + (local ? 3 : 180))};
+}
 
 // The words for the end of a run that did not end by itself.
 std::string how_it_ended(const Recorded& recorded, const trace::Manifest& manifest) {
@@ -149,24 +172,41 @@ void report_places(const Monitor& monitor, const OpenTrace& trace) {
     const MonitoredRank& rank = monitor.ranks()[i];
     places.push_back({i, rank.event, rank.state, rank.gone});
   }
-  report::print_places(places, trace.fd.get(), trace.manifest.trace_id);
+  report::print_places(places, {trace.fd.get(), trace.manifest.trace_id});
+}
+
+std::string how_it_was_lost(const Monitor& monitor, std::uint32_t rank) {
+  const auto status = monitor.end_of(rank);
+  if (!status) return "the process ended by itself";
+  return fmt::format("the process {} {}", WIFSIGNALED(*status) ? "was ended by" : "ended with", status_words(*status));
 }
 
 int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& trace, const Recorded& recorded) {
+  const report::TraceRef ref{trace.fd.get(), trace.manifest.trace_id};
+  const MonitoredRank& at = monitor.ranks()[verdict.rank];
   switch (verdict.kind) {
     case Verdict::Kind::Trouble:
       say("rank {} cannot be replayed: {}", verdict.rank, printable(verdict.text));
       return kTrouble;
-    case Verdict::Kind::Diverged: report::print_divergence(verdict.rank, verdict.report); break;
+    case Verdict::Kind::Diverged: report::print_divergence(verdict.rank, verdict.report, ref); break;
     case Verdict::Kind::Stalled:
       say("the replay cannot go on at rank {}: {}", verdict.rank, verdict.text);
       report_places(monitor, trace);
       break;
-    case Verdict::Kind::Lost: {
-      const MonitoredRank& rank = monitor.ranks()[verdict.rank];
-      say("the replay diverged: rank {} ended after {} of {} recorded calls", verdict.rank, rank.event, rank.total);
+    case Verdict::Kind::Computes:
+      say("the replay diverged at rank {}: it has made no call for {}, the whole recorded run took {:.1f} s",
+          verdict.rank, verdict.text, recorded.seconds);
+      report::print_no_further_call(verdict.rank, at.event, "it computes or waits outside of MPI", ref);
+      report_places(monitor, trace);
       break;
-    }
+    case Verdict::Kind::Lingers:
+      say("the replay diverged: all ranks have ended, but the command goes on; the recorded run took {:.1f} s",
+          recorded.seconds);
+      break;
+    case Verdict::Kind::Lost:
+      say("the replay diverged: rank {} ended after {} of {} recorded calls", verdict.rank, at.event, at.total);
+      report::print_no_further_call(verdict.rank, at.event, how_it_was_lost(monitor, verdict.rank), ref);
+      break;
     case Verdict::Kind::Ended:
       say("{}", how_it_ended(recorded, trace.manifest));
       return recorded_status(recorded, trace.manifest);
@@ -187,14 +227,17 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
 
   const std::string directory = other_command.empty() ? trace.manifest.working_directory : working_directory();
   const ChosenMpi mpi = choose_mpi(command, trace.manifest.mpi);
-  const double patience = options.stall_seconds > 0 ? options.stall_seconds : default_patience(trace.manifest);
-  Monitor monitor(recorded.logs, !recorded.one_host || !other_command.empty(), seconds(patience),
-                  seconds(180 + patience));
+  if (!mpi.found.program_mpi.empty() && mpi.found.program_mpi != trace.manifest.mpi)
+    fail("recorded with {}, but this command uses {}: a run is replayed with the MPI it was recorded with",
+         mpi_title(trace.manifest.mpi), mpi_title(mpi.found.program_mpi));
+  const bool local = recorded.one_host && other_command.empty();
+  Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, options.stall_seconds));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
                                         {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
                                         {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
-                                        {"REPRISE_MONITOR", monitor.address()}});
+                                        {"REPRISE_MONITOR", monitor.address()},
+                                        {"REPRISE_PLACES", monitor.places()}});
   Job job = Job::start(launch.command, launch.environment, directory);
   std::optional<int> status;
   std::optional<Verdict> verdict;
@@ -208,6 +251,13 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     verdict = monitor.step(20ms);
     more = monitor.heard_something() || !monitor.all_gone();
   }
+  if (verdict && verdict->kind == Verdict::Kind::Lost && (status = job.poll()) && WIFSIGNALED(*status))
+    verdict.reset();  // the rank went down with its launcher
+  if (verdict && verdict->kind == Verdict::Kind::Lost) {
+    // How it ended is known to its launcher, which may be a little slower than the connection.
+    const auto until = std::chrono::steady_clock::now() + 500ms;
+    while (!monitor.end_of(verdict->rank) && std::chrono::steady_clock::now() < until) monitor.step(20ms);
+  }
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
   if (verdict) {
     if (verdict->kind == Verdict::Kind::Ended) {
@@ -220,11 +270,13 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     job.terminate();
     return conclude(*verdict, monitor, trace, recorded);
   }
+  if (WIFSIGNALED(*status)) monitor.abort();  // without their launcher the ranks cannot go on
   if (!job.await_descendants(5s)) job.terminate();
   if (const auto rank = monitor.unfinished_rank()) {
     const MonitoredRank& at = monitor.ranks()[*rank];
-    say("the replay diverged: the job ended ({}) when rank {} {}", status_words(*status), *rank,
+    say("the replay diverged: the command ended ({}) when rank {} {}", status_words(*status), *rank,
         at.connected ? fmt::format("had made {} of {} recorded calls", at.event, at.total) : "had not called MPI_Init");
+    report_places(monitor, trace);
     return *status == 0 || monitor.any_connected() ? kDiverged : exit_code(*status);
   }
   if (!options.quiet) {

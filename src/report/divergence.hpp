@@ -2,13 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/supervision.hpp"
 
 namespace reprise::report {
 
-void print_divergence(std::uint32_t rank, const engine::DivergenceReport& report);
+// A trace that is open.
+struct TraceRef {
+  int dir_fd = -1;
+  std::uint64_t id = 0;
+};
+
+// What the rank itself could not say (it crashed) is looked up in the trace.
+void print_divergence(std::uint32_t rank, const engine::DivergenceReport& report, const TraceRef& trace);
+
+// A rank that made so many calls and then no further one: what the recorded run did next, and what it does instead.
+void print_no_further_call(std::uint32_t rank, std::uint64_t calls, const std::string& instead, const TraceRef& trace);
 
 // Where a rank is in its log.
 struct Place {
@@ -19,6 +30,6 @@ struct Place {
 };
 
 // One line per position, ranks grouped, the smallest group (the odd one out) first.
-void print_places(const std::vector<Place>& places, int dir_fd, std::uint64_t trace_id);
+void print_places(const std::vector<Place>& places, const TraceRef& trace);
 
 }  // namespace reprise::report

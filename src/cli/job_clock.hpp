@@ -1,0 +1,53 @@
+// Time as a job experiences it, for the question whether a replay has stopped moving or is only slow.
+//
+// A replay has to do what the recorded run did, so it needs about as much processor time, but on a busy machine that
+// may take any time by the clock on the wall. This clock stands still while the job waits for processors that others
+// use, for a disk, or because somebody has stopped it (a debugger). What the job's own processes take from each other
+// counts as time: they did so in the recorded run, too.
+//
+// Only processes on this machine are seen. Where the system does not tell how long they waited, it is a plain clock.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+
+namespace reprise::cli {
+
+class JobClock {
+ public:
+  using Time = std::chrono::microseconds;
+
+  JobClock();
+
+  // Looks at the descendants of this process, a few times a second however often it is called.
+  void tick();
+  // How much time the job has had since the clock was made.
+  Time now() const { return time_; }
+
+ private:
+  struct Use {
+    double ran = 0;     // seconds on a processor
+    double waited = 0;  // seconds ready to run, but without one
+  };
+  struct Look {
+    std::map<pid_t, Use> threads;
+    bool stopped = false;
+    bool on_disk = false;
+  };
+  static Look look();
+  void advance(double elapsed, const Look& now);
+
+  unsigned processors_;
+  std::map<pid_t, Use> threads_;
+  std::chrono::steady_clock::time_point looked_;
+  std::chrono::steady_clock::duration pause_{};
+  Time time_{0};
+};
+
+// Of `elapsed` seconds, how many has a job had whose threads ran for `ran` seconds in sum, and were ready to run but
+// waited for `waited` seconds in sum, on a machine with so many processors?
+double time_had(double elapsed, double ran, double waited, unsigned processors);
+
+}  // namespace reprise::cli
