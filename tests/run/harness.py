@@ -174,6 +174,7 @@ class Scene:
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
     count: int = 0
     shared: set = field(default_factory=set)  # names in /dev/shm that processes of this case were seen to map
+    remark: str = ""  # printed when the case has passed
 
     def __post_init__(self):
         self.random = random.Random(f"{self.settings.seed}/{self.case.id}")
@@ -333,7 +334,7 @@ def run_case(settings, case):
         if not os.access(settings.reprise, os.X_OK) and not case.suite.endswith("programs"):
             raise Failure(f"{settings.reprise} is not there")
         case.function(scene)
-        verdict, text = "ok", ""
+        verdict, text = "ok", scene.remark
     except Skip as reason:
         verdict, text = "skip", str(reason)
     except Failure as failure:

@@ -103,7 +103,7 @@ def run_one(settings, case):
 
 def report(args, case, verdict, text, seconds, counts):
     counts[verdict] += 1
-    print(f"{verdict:4}  {case.id} ({seconds:.1f} s)" + (f": {text}" if verdict == "skip" else ""))
+    print(f"{verdict:4}  {case.id} ({seconds:.1f} s)" + (f": {text}" if text and verdict != "FAIL" else ""))
     if verdict == "FAIL":
         print(textwrap.indent(text.rstrip(), "      "))
         print(f"      repeat: {repeat_command(args, case)}")
