@@ -3,9 +3,9 @@
 //
 //   program DIR [--fault segv|abort|mpi_abort|exit|kill|timer] [--rank R] [--at CALLS]
 //
-// The fault strikes rank R once it has made CALLS calls. `kill` and `timer` send SIGKILL, at once or a moment later, but
-// only while DIR holds a file named `armed`: a replay, where the file is gone, comes to the end of the log instead, as it
-// does after a kill from outside.
+// The fault strikes rank R once it has made CALLS calls. `kill` and `timer` send SIGKILL, at once or a moment later,
+// but only while DIR holds a file named `armed`: a replay, where the file is gone, comes to the end of the log instead,
+// as it does after a kill from outside.
 #ifndef TESTS_RANDOM_RUNTIME_H
 #define TESTS_RANDOM_RUNTIME_H
 
