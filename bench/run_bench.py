@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 CORES = os.cpu_count() or 1
 MODES = ["plain", "again", "record", "replay"]
 PROGRAMS = {"master_worker": 1_000_000, "waitsome_halo": 20_000, "test_polling": 100_000, "particles": 20_000,
-            "stencil": 20_000}
+            "stencil": 20_000, "clock_reads": 5_000_000}
 PEERS = [
     ("MPL* (1999), mandelbrot", "record 1.03x, replay 1.003x; 3912 bytes of log"),
     ("MPL* (1999), queens(12)", "record 0.98x, replay 1.02x; 1710 bytes of log"),
@@ -113,7 +113,7 @@ def work_of(args, mpi, ranks, name):
     work = PROGRAMS[name]
     if mpi == "mpich" and ranks > CORES:
         work = {"master_worker": 100_000 if ranks <= 2 * CORES else 30_000, "waitsome_halo": 200,
-                "test_polling": 30_000, "particles": 200, "stencil": 200}[name]
+                "test_polling": 30_000, "particles": 200, "stencil": 200}.get(name, work)
     return max(50, work // 10) if args.quick else work
 
 
@@ -153,6 +153,9 @@ def measure_sizes(bench, mpi, ranks):
     row.update(polls=result["polls"], entropy_bytes=result["entropy_bytes"],
                poll_bytes=with_polls - bench.trace_bytes())
     row["poll_ratio"] = row["poll_bytes"] / row["entropy_bytes"] if row["entropy_bytes"] else None
+    work = work_of(bench.args, mpi, ranks, "clock_reads")
+    bench.run("record", mpi, ranks, "clock_reads", work)
+    row["bytes_per_clock_read"] = bench.trace_bytes() / (work * ranks)
     return row
 
 
@@ -192,10 +195,11 @@ def print_times(rows):
 def print_sizes(rows):
     print("Trace size")
     print_table(["mpi", "ranks", "wildcards", "bytes", "bytes/wildcard", "polls", "poll bytes", "entropy bytes",
-                 "ratio"],
+                 "ratio", "bytes/clock read"],
                 [[row["mpi"], row["ranks"], int(row["wildcards"]), row["bytes"], f"{row['bytes_per_wildcard']:.3f}",
                   int(row["polls"]), row["poll_bytes"], f"{row['entropy_bytes']:.0f}",
-                  f"{row['poll_ratio']:.2f}" if row["poll_ratio"] is not None else "-"] for row in rows])
+                  f"{row['poll_ratio']:.2f}" if row["poll_ratio"] is not None else "-",
+                  f"{row['bytes_per_clock_read']:.3f}"] for row in rows])
 
 
 def print_memory(rows):

@@ -1,18 +1,14 @@
 #include "base/module_graph.hpp"
 
-#include <cstring>
 #include <string_view>
 
 namespace reprise {
-namespace {
 
-std::uint32_t hash_of(const char* name) {
-  std::uint32_t hash = 2166136261u;
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619u;
+std::uint64_t name_hash(const char* name) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 1099511628211u;
   return hash;
 }
-
-}  // namespace
 
 bool is_mpi_plugin(const char* path) {
   std::string_view directory(path);
@@ -26,15 +22,21 @@ bool is_mpi_plugin(const char* path) {
   return directory == "ucx" || directory == "libfabric" || directory == "libibverbs";
 }
 
+// Whether an allocator looks at the clock depends on everything that was ever allocated, by the MPI library as well.
+bool is_allocator(const char* name) {
+  for (const std::string_view start : {"libjemalloc.", "libtcmalloc", "libmimalloc"})
+    if (std::string_view(name).starts_with(start)) return true;
+  return false;
+}
+
 void ModuleGraph::clear() { size_ = needs_size_ = 0; }
 
 ModuleGraph::Module* ModuleGraph::add(const char* name, const char* path, ModuleSort sort) {
   if (size_ == kMaxModules) return nullptr;
   Module& module = modules_[size_++];
   module = {};
-  module.name = name;
-  module.path = path;
-  module.hash = hash_of(name);
+  module.name = name_hash(name);
+  module.plugin = is_mpi_plugin(path) || is_allocator(name);
   module.sort = sort;
   module.first_need = static_cast<std::uint32_t>(needs_size_);
   return &module;
@@ -42,19 +44,19 @@ ModuleGraph::Module* ModuleGraph::add(const char* name, const char* path, Module
 
 void ModuleGraph::add_need(const char* name) {
   if (needs_size_ == kMaxNeeds) return;
-  need_hashes_[needs_size_] = hash_of(name);
-  needs_[needs_size_++] = name;
+  needs_[needs_size_++] = name_hash(name);
   ++modules_[size_ - 1].needs;
 }
 
 ModuleGraph::Module* ModuleGraph::needed(std::size_t need) {
   for (std::size_t i = 0; i < size_; ++i)
-    if (modules_[i].hash == need_hashes_[need] && std::strcmp(modules_[i].name, needs_[need]) == 0) return &modules_[i];
+    if (modules_[i].name == needs_[need]) return &modules_[i];
   return nullptr;
 }
 
 void ModuleGraph::mark(Module& module) {
   if (module.programs || module.sort == ModuleSort::Own || module.sort == ModuleSort::Mpi) return;
+  if (module.plugin && module.sort != ModuleSort::Executable) return;
   module.programs = true;
   marked_[marked_size_++] = &module;
 }
@@ -65,8 +67,7 @@ void ModuleGraph::decide() {
   marked_size_ = 0;
   for (std::size_t i = 0; i < size_; ++i) {
     Module& module = modules_[i];
-    const bool loaded_by_name = !module.needed && !is_mpi_plugin(module.path);
-    if (module.sort == ModuleSort::Executable || loaded_by_name) mark(module);
+    if (module.sort == ModuleSort::Executable || !module.needed) mark(module);  // needed by nobody: loaded by name
   }
   while (marked_size_ > 0) {
     const Module& module = *marked_[--marked_size_];

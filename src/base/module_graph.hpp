@@ -1,12 +1,13 @@
 // Whose code is it? The modules of this process, and which of them belong to the program: its executable, what that
 // needs, what it loads itself. The MPI library, what only the MPI library pulled in, the plugins that it loads, and our
-// own library do not.
+// own library do not. Neither do allocators: what they read depends on everybody's allocations.
 //
 // "Needs" is what the files say (DT_NEEDED). A module that nobody needs was loaded by name, by the program (an
 // extension module of Python) or by the MPI library (a plugin). Those of the MPI libraries are known by their names: a
 // wrong guess there would hide the program's own reads, so whatever is not surely a plugin of theirs is the program's.
 //
-// Used inside somebody else's program, perhaps inside its malloc: no allocation, tables of a fixed size.
+// Used inside somebody else's program, perhaps inside its malloc: no allocation, tables of a fixed size. Another thread
+// may unload modules at any time, so nothing that belongs to a module is kept: names are known by their hashes.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +24,18 @@ class ModuleGraph {
 
   // All zero at first: the table then costs no room in the file and no memory until it is used.
   struct Module {
-    const char* name = nullptr;  // by which others need it: the soname, else the file's name
-    const char* path = nullptr;
+    std::uint64_t name = 0;  // hash of what others need it by: the soname, else the file's name
     std::uintptr_t start = 0;
     std::uintptr_t end = 0;
     std::uint32_t first_need = 0;
     std::uint32_t needs = 0;
-    std::uint32_t hash = 0;  // of the name
     ModuleSort sort = ModuleSort::Library;
+    bool plugin = false;  // of the MPI library, or an allocator
     bool needed = false;
     bool programs = false;
   };
 
-  // Reads the modules that are loaded now, if that has changed. `own` is an address in our own library. Names stay
-  // pointers into the modules, so they are valid only until the next one is unloaded.
+  // Reads the modules that are loaded now, if that has changed. `own` is an address in our own library.
   void read_loaded(const void* own);
 
   // Does the code at this address belong to the program? Code of no known module does.
@@ -57,9 +56,8 @@ class ModuleGraph {
   Module* needed(std::size_t need);
 
   Module modules_[kMaxModules] = {};
-  const char* needs_[kMaxNeeds] = {};
-  std::uint32_t need_hashes_[kMaxNeeds] = {};
-  Module* marked_[kMaxModules] = {};  // whose needs are still to be followed
+  std::uint64_t needs_[kMaxNeeds] = {};  // hashes of names
+  Module* marked_[kMaxModules] = {};     // whose needs are still to be followed
   std::size_t marked_size_ = 0;
   std::size_t size_ = 0;
   std::size_t needs_size_ = 0;
@@ -67,7 +65,10 @@ class ModuleGraph {
   unsigned long long unloads_ = 0;
 };
 
+std::uint64_t name_hash(const char* name);
 // A plugin of Open MPI, PMIx, UCX, libfabric, hwloc or libibverbs, by its file's name and directory.
 bool is_mpi_plugin(const char* path);
+// A malloc that comes as a library of its own.
+bool is_allocator(const char* name);
 
 }  // namespace reprise

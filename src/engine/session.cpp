@@ -76,10 +76,11 @@ Session& Session::make() {
 Session::Session() : configuration_(read_environment()) {
   if (configuration_.mode == Mode::Passive) return;
   g_main_thread = pthread_self();
-  g_mode.store(Mode::Armed, std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
   // Registered before the program's own handlers, so it runs after them and sees their calls.
   on_exit([](int status, void*) { Session::get().process_exits(status); }, nullptr);
+  // Last: what registering calls (malloc, and a clock in it) comes too early for a session that is not there yet.
+  g_mode.store(Mode::Armed, std::memory_order_relaxed);
 }
 
 void Session::wake(const FunctionTable& functions) {
@@ -323,6 +324,7 @@ void Session::forked_child() {
   lock_.clear(std::memory_order_relaxed);
   if (mode() == Mode::Armed) {  // it may yet become a rank of its own, but until then it is somebody else
     reads_paused_ = true;
+    description_.clear();
     return;
   }
   g_mode.store(Mode::Passive, std::memory_order_relaxed);

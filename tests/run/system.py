@@ -15,6 +15,7 @@ PROGRAMS = {
     "random_device": (2, []),
     "fork_child": (2, []),
     "thread_clocks": (2, []),
+    "clock_in_malloc": (2, []),
 }
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-mpi4py is for
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/module_graph.hpp"
 
@@ -18,6 +19,7 @@ class Process {
                const char* path = nullptr) {
     graph_->add(name, path ? path : name, sort);
     for (const char* need : needs) graph_->add_need(need);
+    names_.push_back(name);
     return *this;
   }
   // The names of those that are the program's.
@@ -25,12 +27,13 @@ class Process {
     graph_->decide();
     std::string names;
     for (std::size_t i = 0; i < graph_->size(); ++i)
-      if ((*graph_)[i].programs) names += (names.empty() ? "" : " ") + std::string((*graph_)[i].name);
+      if ((*graph_)[i].programs) names += (names.empty() ? "" : " ") + names_[i];
     return names;
   }
 
  private:
   std::unique_ptr<ModuleGraph> graph_ = std::make_unique<ModuleGraph>();
+  std::vector<std::string> names_;
 };
 
 TEST(ModuleGraph, WhatOnlyMpiNeedsIsNotThePrograms) {
@@ -92,6 +95,16 @@ TEST(ModuleGraph, PluginsOfMpiBringTheirLibraries) {
   EXPECT_EQ(process.programs(), "app plugin.so libown.so");
 }
 
+TEST(ModuleGraph, AllocatorsAreNobodys) {
+  Process process;
+  process.add("app", {"libjemalloc.so.2", "libmine.so"}, ModuleSort::Executable)
+      .add("libjemalloc.so.2", {"libm.so.6"})
+      .add("libmine.so", {})
+      .add("libm.so.6", {})
+      .add("libtcmalloc_minimal.so.4", {});
+  EXPECT_EQ(process.programs(), "app libmine.so");
+}
+
 TEST(ModuleGraph, PluginsAreKnownByTheirPlace) {
   for (const char* path :
        {"/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so", "/usr/lib/pmix2/lib/pmix/pmix_mca_x.so",
@@ -113,7 +126,7 @@ TEST(ModuleGraph, ThisProcess) {
   EXPECT_TRUE(here->programs);
   const auto* library = graph->find(dlsym(RTLD_DEFAULT, "dlsym"));
   ASSERT_NE(library, nullptr);
-  EXPECT_STREQ(library->name, "libc.so.6");
+  EXPECT_EQ(library->name, name_hash("libc.so.6"));
   EXPECT_TRUE(library->programs && library->needed);
   int on_the_stack = 0;
   EXPECT_EQ(graph->find(&on_the_stack), nullptr);

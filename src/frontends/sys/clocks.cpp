@@ -7,6 +7,7 @@
 #include "frontends/sys/load.hpp"
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/read.hpp"
+#include "frontends/sys/timed_waits.hpp"
 
 using namespace reprise::sys;
 
@@ -19,7 +20,6 @@ constinit Next<int(timespec*, int)> g_timespec_get{"timespec_get"};
 constinit Next<clock_t()> g_clock{"clock"};
 constinit Next<clock_t(tms*)> g_times{"times"};
 constinit Next<int(int, rusage*)> g_getrusage{"getrusage"};
-constinit Next<int(clockid_t, int, const timespec*, timespec*)> g_clock_nanosleep{"clock_nanosleep"};
 
 constexpr std::int64_t kNano = 1'000'000'000;
 constexpr std::int64_t kMicro = 1'000'000;
@@ -38,12 +38,6 @@ timeval period_of(std::int64_t microseconds) {
   return {time.tv_sec, time.tv_nsec / 1000};
 }
 
-// In replay: the last answer of each clock, for those who sleep until a time (clock_nanosleep).
-std::int64_t g_answered[16];
-void answered(clockid_t clock, std::int64_t nanoseconds) {
-  if (clock >= 0 && clock < static_cast<clockid_t>(std::size(g_answered))) g_answered[clock] = nanoseconds;
-}
-
 }  // namespace
 
 void reprise::sys::find_clocks() {
@@ -54,7 +48,6 @@ void reprise::sys::find_clocks() {
   g_clock.find();
   g_times.find();
   g_getrusage.find();
-  g_clock_nanosleep.find();
 }
 
 extern "C" {
@@ -66,7 +59,7 @@ int reprise_clock_gettime(clockid_t clock, timespec* out) {
       [&](auto& values) { values[0] = number_of(*out); },
       [&](const auto& values) {
         *out = time_of(values[0]);
-        answered(clock, values[0]);
+        clock_answered(clock, values[0]);
       });
 }
 
@@ -79,7 +72,7 @@ int reprise_gettimeofday(timeval* out, void* zone) {
       [&](const auto& values) {
         if (zone) g_gettimeofday(out, zone);
         *out = period_of(values[0]);
-        answered(CLOCK_REALTIME, values[0] * 1000);
+        clock_answered(CLOCK_REALTIME, values[0] * 1000);
       });
 }
 
@@ -163,21 +156,6 @@ int reprise_getrusage(int who, rusage* out) {
                                 &out->ru_msgrcv, &out->ru_nsignals, &out->ru_nvcsw,   &out->ru_nivcsw};
         for (std::size_t i = 0; i < std::size(fields); ++i) *fields[i] = values[i + 2];
       });
-}
-
-// Until a time of the recorded run, which may be long ago or, for clocks that start with the machine, far ahead: as
-// long as the recorded run slept.
-int reprise_clock_nanosleep(clockid_t, int, const timespec*, timespec*) REPRISE_INTERPOSES("clock_nanosleep");
-int reprise_clock_nanosleep(clockid_t clock, int flags, const timespec* request, timespec* left) {
-  const bool until = flags == TIMER_ABSTIME && clock >= 0 && clock < static_cast<clockid_t>(std::size(g_answered));
-  if (!until || g_answered[clock] == 0) return g_clock_nanosleep(clock, flags, request, left);
-  const Mode mode = mode_for(REPRISE_RETURN_ADDRESS);
-  if (mode != Mode::Passive) reprise::mpi::t_state.inside = false;
-  if (mode != Mode::Replay) return g_clock_nanosleep(clock, flags, request, left);
-  const std::int64_t wait = number_of(*request) - g_answered[clock];
-  if (wait <= 0) return 0;
-  const timespec period = time_of(wait);
-  return g_clock_nanosleep(clock, 0, &period, nullptr);
 }
 
 }  // extern "C"

@@ -1,20 +1,19 @@
 // Runs when the preload library is loaded, into whatever process that may be.
 #include "frontends/sys/load.hpp"
 
-#include "engine/session.hpp"
 #include "frontends/sys/read.hpp"
 
 namespace {
 
 // Reads the settings before the program changes its environment, and registers for exit before the program does.
 __attribute__((constructor)) void arm() {
-  reprise::sys::g_born.store(true, std::memory_order_relaxed);
-  reprise::engine::Session::get();
+  reprise::sys::be_born();
   if (reprise::engine::mode() == reprise::engine::Mode::Passive) return;
   reprise::sys::find_clocks();
   reprise::sys::find_random_sources();
   reprise::sys::find_random_devices();
   reprise::sys::find_process_ids();
+  reprise::sys::find_timed_waits();
 }
 
 }  // namespace

@@ -7,5 +7,6 @@ void find_clocks();
 void find_random_sources();
 void find_random_devices();
 void find_process_ids();
+void find_timed_waits();
 
 }  // namespace reprise::sys

@@ -18,13 +18,16 @@ namespace reprise::sys {
 template <class Function>
 class Next {
  public:
-  constexpr explicit Next(const char* name) : name_(name) {}
+  // `version`: the definition of that version, where there is one.
+  constexpr explicit Next(const char* name, const char* version = nullptr) : name_(name), version_(version) {}
 
   // Null if nobody else has it.
   Function* find() {
     Function* known = known_.load(std::memory_order_relaxed);
     if (!known) [[unlikely]] {
-      known = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
+      void* found = version_ ? dlvsym(RTLD_NEXT, name_, version_) : nullptr;
+      if (!found) found = dlsym(RTLD_NEXT, name_);
+      known = reinterpret_cast<Function*>(found);
       known_.store(known, std::memory_order_relaxed);
     }
     return known;
@@ -36,6 +39,7 @@ class Next {
 
  private:
   const char* name_;
+  const char* version_;
   std::atomic<Function*> known_{nullptr};
 };
 

@@ -24,8 +24,7 @@ class KeepErrno {
 Mode decide(Mode mode, const void* caller) {
   const KeepErrno keep;
   if (mode == Mode::Passive) {  // before our constructor: is this a process to be recorded?
-    g_born.store(true, std::memory_order_relaxed);
-    Session::get();
+    be_born();
     mode = engine::mode();
   }
   if (mode == Mode::Passive || mode == Mode::Doctor) return Mode::Passive;

@@ -17,6 +17,11 @@ using engine::Mode;
 
 // Has the constructor of this library run? Other libraries' constructors may come before it.
 inline std::atomic<bool> g_born{false};
+// Makes the session, if there is none yet.
+inline void be_born() {
+  g_born.store(true, std::memory_order_relaxed);
+  engine::Session::get();
+}
 
 // Record, Replay, or Passive: forward it. In the first two cases t_state.inside is set.
 Mode decide(Mode mode, const void* caller);

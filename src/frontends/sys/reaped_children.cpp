@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/session.hpp"
+#include "frontends/sys/read.hpp"
 
 #define REPRISE_INTERPOSED __attribute__((visibility("default")))
 
@@ -62,6 +62,7 @@ __attribute__((constructor)) void prepare() {
   g_wait = next<decltype(g_wait)>("wait");
   g_wait4 = next<decltype(g_wait4)>("wait4");
   g_waitid = next<decltype(g_waitid)>("waitid");
+  reprise::sys::be_born();
   gethostname(g_host, sizeof g_host - 1);
   const auto& configuration = Session::get().configuration();
   if (configuration.mode == Mode::Record)
