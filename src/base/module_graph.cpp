@@ -22,9 +22,10 @@ bool is_mpi_plugin(const char* path) {
   return directory == "ucx" || directory == "libfabric" || directory == "libibverbs";
 }
 
-// Whether an allocator looks at the clock depends on everything that was ever allocated, by the MPI library as well.
-bool is_allocator(const char* name) {
-  for (const std::string_view start : {"libjemalloc.", "libtcmalloc", "libmimalloc"})
+// Whether an allocator looks at the clock depends on everything that was ever allocated, by the MPI library as well. The
+// C library loads the modules of its name service for whoever looks a name up.
+bool is_nobodys(const char* name) {
+  for (const std::string_view start : {"libjemalloc.", "libtcmalloc", "libmimalloc", "libnss_"})
     if (std::string_view(name).starts_with(start)) return true;
   return false;
 }
@@ -36,7 +37,7 @@ ModuleGraph::Module* ModuleGraph::add(const char* name, const char* path, Module
   Module& module = modules_[size_++];
   module = {};
   module.name = name_hash(name);
-  module.plugin = is_mpi_plugin(path) || is_allocator(name);
+  module.plugin = is_mpi_plugin(path) || is_nobodys(name);
   module.sort = sort;
   module.first_need = static_cast<std::uint32_t>(needs_size_);
   return &module;

@@ -1,6 +1,6 @@
 // Whose code is it? The modules of this process, and which of them belong to the program: its executable, what that
 // needs, what it loads itself. The MPI library, what only the MPI library pulled in, the plugins that it loads, and our
-// own library do not. Neither do allocators: what they read depends on everybody's allocations.
+// own library do not. Neither do modules that serve everybody: what they read depends on the others as well.
 //
 // "Needs" is what the files say (DT_NEEDED). A module that nobody needs was loaded by name, by the program (an
 // extension module of Python) or by the MPI library (a plugin). Those of the MPI libraries are known by their names: a
@@ -30,7 +30,7 @@ class ModuleGraph {
     std::uint32_t first_need = 0;
     std::uint32_t needs = 0;
     ModuleSort sort = ModuleSort::Library;
-    bool plugin = false;  // of the MPI library, or an allocator
+    bool plugin = false;  // of the MPI library, or nobody's
     bool needed = false;
     bool programs = false;
   };
@@ -68,7 +68,7 @@ class ModuleGraph {
 std::uint64_t name_hash(const char* name);
 // A plugin of Open MPI, PMIx, UCX, libfabric, hwloc or libibverbs, by its file's name and directory.
 bool is_mpi_plugin(const char* path);
-// A malloc that comes as a library of its own.
-bool is_allocator(const char* name);
+// A malloc that comes as a library of its own, or a module of the C library's name service.
+bool is_nobodys(const char* name);
 
 }  // namespace reprise

@@ -95,12 +95,14 @@ TEST(ModuleGraph, PluginsOfMpiBringTheirLibraries) {
   EXPECT_EQ(process.programs(), "app plugin.so libown.so");
 }
 
-TEST(ModuleGraph, AllocatorsAreNobodys) {
+TEST(ModuleGraph, ModulesThatServeEverybodyAreNobodys) {
   Process process;
   process.add("app", {"libjemalloc.so.2", "libmine.so"}, ModuleSort::Executable)
       .add("libjemalloc.so.2", {"libm.so.6"})
       .add("libmine.so", {})
       .add("libm.so.6", {})
+      .add("libnss_systemd.so.2", {"libcap.so.2"})
+      .add("libcap.so.2", {})
       .add("libtcmalloc_minimal.so.4", {});
   EXPECT_EQ(process.programs(), "app libmine.so");
 }
