@@ -22,15 +22,32 @@ bool is_mpi_plugin(const char* path) {
   return directory == "ucx" || directory == "libfabric" || directory == "libibverbs";
 }
 
-// Whether an allocator looks at the clock depends on everything that was ever allocated, by the MPI library as well. The
-// C library loads the modules of its name service for whoever looks a name up.
+// Whether an allocator looks at the clock depends on everything that was ever allocated, by the MPI library as well.
+// The C library loads the modules of its name service for whoever looks a name up.
 bool is_nobodys(const char* name) {
   for (const std::string_view start : {"libjemalloc.", "libtcmalloc", "libmimalloc", "libnss_"})
     if (std::string_view(name).starts_with(start)) return true;
   return false;
 }
 
-void ModuleGraph::clear() { size_ = needs_size_ = 0; }
+namespace {
+
+std::uint64_t identity(const ModuleGraph::Module& module) { return module.name ^ module.start * 0x9e3779b97f4a7c15ull; }
+
+}  // namespace
+
+void ModuleGraph::clear() {
+  foreign_size_ = 0;
+  for (std::size_t i = 0; i < size_; ++i)
+    if (!modules_[i].programs) foreign_[foreign_size_++] = identity(modules_[i]);
+  size_ = needs_size_ = 0;
+}
+
+void ModuleGraph::place(Module& module, std::uintptr_t start, std::uintptr_t end) {
+  module.start = start;
+  module.end = end;
+  for (std::size_t i = 0; i < foreign_size_; ++i) module.stays |= foreign_[i] == identity(module);
+}
 
 ModuleGraph::Module* ModuleGraph::add(const char* name, const char* path, ModuleSort sort) {
   if (size_ == kMaxModules) return nullptr;
@@ -68,7 +85,8 @@ void ModuleGraph::decide() {
   marked_size_ = 0;
   for (std::size_t i = 0; i < size_; ++i) {
     Module& module = modules_[i];
-    if (module.sort == ModuleSort::Executable || !module.needed) mark(module);  // needed by nobody: loaded by name
+    const bool loaded_by_name = !module.needed && !module.stays;
+    if (module.sort == ModuleSort::Executable || loaded_by_name) mark(module);
   }
   while (marked_size_ > 0) {
     const Module& module = *marked_[--marked_size_];

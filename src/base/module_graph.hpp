@@ -31,6 +31,7 @@ class ModuleGraph {
     std::uint32_t needs = 0;
     ModuleSort sort = ModuleSort::Library;
     bool plugin = false;  // of the MPI library, or nobody's
+    bool stays = false;   // was not the program's before: who brought it may be gone by now
     bool needed = false;
     bool programs = false;
   };
@@ -45,8 +46,9 @@ class ModuleGraph {
   // For read_loaded(), and for tests: one module after the other, each followed by what it needs; then decide().
   Module* add(const char* name, const char* path, ModuleSort sort);
   void add_need(const char* name);
+  void place(Module& module, std::uintptr_t start, std::uintptr_t end);
   void decide();
-  void clear();
+  void clear();  // remembers which modules were not the program's
 
   std::size_t size() const { return size_; }
   const Module& operator[](std::size_t index) const { return modules_[index]; }
@@ -59,6 +61,8 @@ class ModuleGraph {
   std::uint64_t needs_[kMaxNeeds] = {};  // hashes of names
   Module* marked_[kMaxModules] = {};     // whose needs are still to be followed
   std::size_t marked_size_ = 0;
+  std::uint64_t foreign_[kMaxModules] = {};
+  std::size_t foreign_size_ = 0;
   std::size_t size_ = 0;
   std::size_t needs_size_ = 0;
   unsigned long long loads_ = 0;

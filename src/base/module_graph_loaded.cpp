@@ -100,8 +100,7 @@ int read_module(dl_phdr_info* info, std::size_t, void* data) {
   reading.started = true;
   ModuleGraph::Module* module = reading.graph.add(dynamic.name(path), path, sort);
   if (!module) return 1;
-  module->start = start;
-  module->end = end;
+  reading.graph.place(*module, start, end);
   for (const ElfW(Dyn)* at = dynamic.entries; at && dynamic.strings && at->d_tag != DT_NULL; ++at)
     if (at->d_tag == DT_NEEDED) reading.graph.add_need(dynamic.strings + at->d_un.d_val);
   return 0;

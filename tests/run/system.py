@@ -88,6 +88,7 @@ def only_the_programs(scene):
     scene.check_status(result, 0, "record")
     foreign = {call["function"] for call in shown(scene) if not call["function"].startswith("MPI_")}
     scene.check(not foreign, f"in the log of a program that reads no clock: {foreign}", result)
+    scene.check("clocks" not in result.err, "reads of the MPI library's threads were taken for the program's", result)
 
 
 def rank_unknown(scene):

@@ -17,9 +17,15 @@ class Process {
  public:
   Process& add(const char* name, std::initializer_list<const char*> needs, ModuleSort sort = ModuleSort::Library,
                const char* path = nullptr) {
-    graph_->add(name, path ? path : name, sort);
+    last_ = graph_->add(name, path ? path : name, sort);
     for (const char* need : needs) graph_->add_need(need);
     names_.push_back(name);
+    return *this;
+  }
+  void at(std::uintptr_t start) { graph_->place(*last_, start, start + 1); }
+  Process& again() {
+    graph_->clear();
+    names_.clear();
     return *this;
   }
   // The names of those that are the program's.
@@ -34,6 +40,7 @@ class Process {
  private:
   std::unique_ptr<ModuleGraph> graph_ = std::make_unique<ModuleGraph>();
   std::vector<std::string> names_;
+  ModuleGraph::Module* last_ = nullptr;
 };
 
 TEST(ModuleGraph, WhatOnlyMpiNeedsIsNotThePrograms) {
@@ -105,6 +112,22 @@ TEST(ModuleGraph, ModulesThatServeEverybodyAreNobodys) {
       .add("libcap.so.2", {})
       .add("libtcmalloc_minimal.so.4", {});
   EXPECT_EQ(process.programs(), "app libmine.so");
+}
+
+// When a plugin is unloaded, what it brought may stay behind, needed by nobody.
+TEST(ModuleGraph, WhatMpiBroughtStaysMpis) {
+  Process process;
+  process.add("app", {"libmpi.so"}, ModuleSort::Executable).add("libmpi.so", {}, ModuleSort::Mpi);
+  process.add("mca_pmix.so", {"libpmix.so"}, ModuleSort::Library, "/lib/openmpi/mca_pmix.so");
+  process.add("libpmix.so", {}).at(0x7000);
+  EXPECT_EQ(process.programs(), "app");
+  process.again().add("app", {"libmpi.so"}, ModuleSort::Executable).add("libmpi.so", {}, ModuleSort::Mpi);
+  process.add("libpmix.so", {}).at(0x7000);
+  process.add("libmine.so", {}).at(0x9000);
+  EXPECT_EQ(process.programs(), "app libmine.so");
+  process.again().add("app", {"libmpi.so", "libpmix.so"}, ModuleSort::Executable);
+  process.add("libpmix.so", {}).at(0x7000);  // but the program may need it, too
+  EXPECT_EQ(process.programs(), "app libpmix.so");
 }
 
 TEST(ModuleGraph, PluginsAreKnownByTheirPlace) {

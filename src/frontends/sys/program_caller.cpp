@@ -12,15 +12,17 @@ namespace {
 constinit ModuleGraph g_modules;
 std::atomic<pthread_t> g_asking{};  // the thread that uses g_modules
 
-// False in a signal handler that has interrupted its own thread here: nobody can wait for himself.
+// False in a signal handler that has interrupted its own thread here: nobody can wait for himself. Nor for ever for
+// another thread: that one may be waiting for the loader, in which this thread is.
 bool begin_asking() {
   const pthread_t self = pthread_self();
-  for (;;) {
+  for (int tries = 0; tries < 10000; ++tries) {
     pthread_t nobody{};
-    if (g_asking.compare_exchange_weak(nobody, self, std::memory_order_acquire)) return true;
+    if (g_asking.compare_exchange_strong(nobody, self, std::memory_order_acquire)) return true;
     if (nobody == self) return false;
     sched_yield();
   }
+  return false;
 }
 
 }  // namespace
