@@ -189,6 +189,7 @@ void Monitor::greet(Newcomer& newcomer, std::string_view line, std::string_view 
   known.pid = pid;
   known.received = rest;
   known.changed = last_arrival_ = clock_.now();
+  understand_lines(rank);  // what followed its hello may be all that it ever says
 }
 
 void Monitor::hear(std::uint32_t number) {
@@ -204,6 +205,11 @@ void Monitor::hear(std::uint32_t number) {
     return;
   }
   rank.received.append(buffer, static_cast<std::size_t>(size));
+  understand_lines(number);
+}
+
+void Monitor::understand_lines(std::uint32_t number) {
+  MonitoredRank& rank = ranks_[number];
   for (std::size_t end; (end = rank.received.find('\n')) != std::string::npos; rank.received.erase(0, end + 1))
     understand(number, std::string_view(rank.received).substr(0, end));
 }

@@ -101,6 +101,7 @@ class Monitor {
   void accept_newcomer();
   void hear_newcomer(std::size_t index);
   void hear(std::uint32_t rank);
+  void understand_lines(std::uint32_t number);
   void understand(std::uint32_t rank, std::string_view line);
   void greet(Newcomer& newcomer, std::string_view line, std::string_view rest);
   void broadcast(std::string_view line);
