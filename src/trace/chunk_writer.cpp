@@ -73,6 +73,8 @@ void ChunkWriter::next_chunk() {
   if (plain_) write_word(&live_->commit);
   store(live_->chunk_number, ++number_);
   if (plain_) write_word(&live_->chunk_number);
+  // Who reads a running rank's log must not see records of the new chunk under the old number.
+  std::atomic_thread_fence(std::memory_order_release);
 }
 
 int ChunkWriter::append_chunk() {

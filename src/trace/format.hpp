@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kMaxBlockPayload = 8u << 20;
 inline constexpr std::uint32_t kMaxRanks = 1u << 22;
 inline constexpr std::uint32_t kMaxSites = 1u << 20;
 inline constexpr std::uint32_t kMaxText = 1u << 16;
+inline constexpr std::uint32_t kMaxNames = 1u << 16;  // of named events
 
 enum class BlockKind : std::uint32_t { Info = 1, Chunk = 2, End = 3 };
 
@@ -40,13 +41,13 @@ enum class Kind : std::uint8_t {
   Indices = 3,   // which requests Waitany, Waitsome, Testany, Testsome reported
   Time = 4,      // a clock value
   Late = 5,      // the outcome of a wildcard receive whose slot lies in an earlier chunk, or of MPI_Cancel
-  Define = 6,    // a function, module, call site, communicator or note, numbered in order of definition
+  Define = 6,    // a function, module, call site, communicator, note or name, numbered in order of definition
   Numbers = 7,   // what a clock or another source of numbers said, or that it failed
   Bytes = 8,     // what a source of random bytes gave, or that it failed
   Pause = 15,    // nothing but its hits (ends a chunk)
 };
 
-enum class Definition : std::uint8_t { Function = 1, Module = 2, Site = 3, Communicator = 4, Note = 5 };
+enum class Definition : std::uint8_t { Function = 1, Module = 2, Site = 3, Communicator = 4, Note = 5, Name = 6 };
 
 // A wildcard slot: u32 code, then i32 tag. The tag is written first, the code commits it.
 enum WildcardCode : std::uint32_t {

@@ -19,21 +19,43 @@ Error unreadable(const std::string& file, int error) {
 
 }  // namespace
 
+// A rank that is still at work may close its chunk, or end, while we look; then what we saw first does not fit what we
+// saw last, and all is looked at again. A rank takes milliseconds to fill a chunk.
 Result<LogFile> LogFile::open(int dir_fd, const LogIdentity& identity) {
-  LogFile log;
-  log.name_ = file_name(FileKind::Log, identity.rank).data();
-  log.open_name_ = file_name(FileKind::Open, identity.rank).data();
-  const int fd = open_file(dir_fd, log.name_.c_str(), O_RDONLY);
-  if (fd < 0) return unreadable(log.name_, -fd);
-  log.log_ = Fd(fd);
+  constexpr int kLooks = 100;
+  for (int look = 1;; ++look) {
+    LogFile log;
+    const auto opened = log.look(dir_fd, identity);
+    if (log.moved() && look < kLooks) continue;
+    if (!opened) return opened.error();
+    return log;
+  }
+}
+
+Result<void> LogFile::look(int dir_fd, const LogIdentity& identity) {
+  name_ = file_name(FileKind::Log, identity.rank).data();
+  open_name_ = file_name(FileKind::Open, identity.rank).data();
+  const int fd = open_file(dir_fd, name_.c_str(), O_RDONLY);
+  if (fd < 0) return unreadable(name_, -fd);
+  log_ = Fd(fd);
   struct stat facts;
-  if (::fstat(fd, &facts) != 0) return unreadable(log.name_, errno);
-  log.size_ = static_cast<std::uint64_t>(facts.st_size);
-  if (auto done = log.read_start(identity); !done) return done.error();
-  if (auto done = log.scan(); !done) return done.error();
-  if (!log.sealed_)
-    if (auto done = log.read_open(dir_fd, identity); !done) return done.error();
-  return log;
+  if (::fstat(fd, &facts) != 0) return unreadable(name_, errno);
+  size_ = static_cast<std::uint64_t>(facts.st_size);
+  if (auto done = read_start(identity); !done) return done.error();
+  if (auto done = scan(); !done) return done.error();
+  if (!sealed_)
+    if (auto done = read_open(dir_fd, identity); !done) return done.error();
+  return {};
+}
+
+// Has the rank closed a chunk since we began to look?
+bool LogFile::moved() const {
+  struct stat facts;
+  if (log_.get() < 0 || sealed_ || ::fstat(log_.get(), &facts) != 0) return false;
+  if (static_cast<std::uint64_t>(facts.st_size) != size_) return true;
+  std::uint8_t word[sizeof(std::uint64_t)];
+  if (!open_number_ || read_all(open_.get(), word, sizeof word, kLiveOffset) != sizeof word) return false;
+  return get_fixed<std::uint64_t>(word) != *open_number_;
 }
 
 Result<void> LogFile::read_start(const LogIdentity& identity) {
@@ -144,7 +166,8 @@ Result<void> LogFile::read_open(int dir_fd, const LogIdentity& identity) {
   end_.kind = static_cast<EndKind>(end & UINT32_MAX);
   end_.value = static_cast<std::int32_t>(end >> 32);
   end_.in_call = word(offsetof(LiveWords, in_call)) != 0;
-  return choose_open_chunk(word(offsetof(LiveWords, chunk_number)), word(offsetof(LiveWords, commit)));
+  open_number_ = word(offsetof(LiveWords, chunk_number));
+  return choose_open_chunk(*open_number_, word(offsetof(LiveWords, commit)));
 }
 
 Result<void> LogFile::choose_open_chunk(std::uint64_t number, std::uint64_t commit) {

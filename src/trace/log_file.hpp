@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class LogFile {
  private:
   LogFile() = default;
 
+  Result<void> look(int dir_fd, const LogIdentity& identity);
+  bool moved() const;
   Result<void> read_start(const LogIdentity& identity);
   Result<void> scan();
   Result<void> check_chunk(std::uint64_t offset, const BlockHeader& header) const;
@@ -67,7 +70,8 @@ class LogFile {
   std::string torn_;  // what is wrong behind the last whole block, if anything
   std::uint64_t chunks_begin_ = 0;
   std::uint64_t chunks_end_ = 0;
-  std::uint64_t last_chunk_ = 0;  // offset of the last whole block
+  std::optional<std::uint64_t> open_number_;  // the open file's chunk
+  std::uint64_t last_chunk_ = 0;              // offset of the last whole block
   std::uint64_t chunks_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t wildcards_ = 0;
