@@ -188,6 +188,8 @@ bool CallStream::apply_definition(const Record& record) {
         if (range.count > trace::kMaxRanks) return false;
         comm.members.push_back(range);
       }
+      if (!in.at_end()) comm.remote = in.varint();  // the first recordings did not say it
+      if (comm.remote > comm.size) return false;
       communicators_.push_back(std::move(comm));
       return in.ok();
     }
@@ -199,6 +201,9 @@ bool CallStream::apply_definition(const Record& record) {
       notes_.push_back(std::move(note));
       return in.ok() && notes_.size() <= trace::kMaxText;
     }
+    case Definition::Name:
+      names_.emplace_back(in.string(trace::kMaxText));
+      return in.ok() && names_.size() <= trace::kMaxNames;
   }
   return in.ok();  // a kind of a later version: skipped
 }

@@ -37,7 +37,8 @@ struct CommunicatorRecord {
   std::string how;
   std::uint64_t counter = 0;
   std::uint64_t my_rank = 0;
-  std::uint64_t size = 0;
+  std::uint64_t size = 0;    // of both groups together
+  std::uint64_t remote = 0;  // of an intercommunicator: members of the remote group, which come last
   std::vector<MemberRange> members;
 };
 struct NoteRecord {
@@ -98,6 +99,7 @@ class CallStream {
   const std::vector<SiteDefinition>& sites() const { return sites_; }
   const std::vector<CommunicatorRecord>& communicators() const { return communicators_; }
   const std::vector<NoteRecord>& notes() const { return notes_; }
+  const std::vector<std::string>& names() const { return names_; }  // of named events
   const trace::RankReader& reader() const { return reader_; }
   const std::string& error() const { return error_; }
   std::uint64_t next_number() const { return next_number_; }
@@ -115,6 +117,7 @@ class CallStream {
   std::vector<SiteDefinition> sites_;
   std::vector<CommunicatorRecord> communicators_;
   std::vector<NoteRecord> notes_;
+  std::vector<std::string> names_;
   std::optional<trace::Record> record_;  // the next record; its hits come first
   bool fetched_ = false;
   std::uint64_t hits_left_ = 0;

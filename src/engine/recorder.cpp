@@ -11,7 +11,7 @@ using trace::Kind;
 
 bool Recorder::begin(const FunctionTable& functions) {
   functions_ = functions;
-  if (functions.count > std::size(function_numbers_) || !writer_.begin_private()) return false;
+  if (functions.count > kEventFunction || !writer_.begin_private()) return false;
   define_module(LoadedModule{});  // module 0 is "unknown"
   return modules_.size() == 1;
 }
@@ -42,8 +42,8 @@ struct DefinitionText {
 std::uint32_t Recorder::define_function(FunctionId function) {
   if (function_numbers_[function] != 0) return function_numbers_[function] - 1u;
   DefinitionText text;
-  text.text(functions_.names[function]);
-  text.number(functions_.flags[function]);
+  text.text(functions_.name(function));
+  text.number(functions_.flags_of(function));
   define(Definition::Function, text.content());
   function_numbers_[function] = ++functions_defined_;
   return functions_defined_ - 1u;
@@ -187,6 +187,17 @@ void Recorder::failure(Kind kind, int error) {
   writer_.commit(out);
 }
 
+void Recorder::named_event(const char* name, const void* caller) {
+  const std::string_view text = event_name(name);
+  std::int64_t number = names_.find(text);
+  if (number == EventNames::kUnknown && (number = names_.add(text)) != EventNames::kUnknown) {
+    DefinitionText definition;
+    definition.text(text);
+    define(Definition::Name, definition.content());
+  }
+  call(kEventFunction, caller, event_arguments(number));
+}
+
 void Recorder::define_communicator(const CommunicatorDefinition& definition) {
   // The members as ranges with a stride: one range for most communicators, however many ranks there are.
   constexpr std::size_t kPerRange = 3 * kMaxVarint;
@@ -222,6 +233,7 @@ void Recorder::define_communicator(const CommunicatorDefinition& definition) {
       i = next;
     }
   }
+  out = put_varint(out, definition.remote);
   const auto size = static_cast<std::size_t>(out - content);
   std::uint8_t* const placed = put_varint(record, size);
   std::memmove(placed, content, size);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "engine/call_model.hpp"
+#include "engine/event_names.hpp"
 #include "engine/sites.hpp"
 #include "trace/chunk_writer.hpp"
 
@@ -27,7 +28,8 @@ struct CommunicatorDefinition {
   const char* how = "";
   std::uint64_t counter = 0;
   std::uint32_t my_rank = 0;
-  std::span<const int> members;  // world ranks in order
+  std::span<const int> members;  // world ranks in order; of an intercommunicator, the local group's first
+  std::size_t remote = 0;        // how many of them are in the remote group
 };
 
 class Recorder {
@@ -109,6 +111,8 @@ class Recorder {
   void numbers(std::span<const std::int64_t> values);
   void bytes(std::span<const std::uint8_t> content);
   void failure(trace::Kind kind, int error);
+  // reprise_event(name): a call like any other, whose argument is the number of the name.
+  void named_event(const char* name, const void* caller);
   void define_communicator(const CommunicatorDefinition& definition);
   void note(std::string_view key, std::string_view text);
 
@@ -140,6 +144,7 @@ class Recorder {
   std::uint64_t wildcards_ = 0;
   std::uint64_t last_time_ = 0;
   std::uint64_t lanes_[trace::kLanes] = {};
+  EventNames names_;
 };
 
 }  // namespace reprise::engine

@@ -20,6 +20,7 @@ FunctionId Replayer::function_id(std::uint32_t number) {
     FunctionId id = kUnknownFunction;
     for (std::uint16_t i = 0; i < functions_.count; ++i)
       if (name == functions_.names[i]) id = i;
+    if (name == kEventName) id = kEventFunction;
     function_ids_.push_back(id);
   }
   return function_ids_[number];
@@ -55,7 +56,7 @@ Replayer::Fit Replayer::call_past_reads(FunctionId function, const void* caller,
     const Fit fit = take(function, caller, arguments, logged);
     if (fit != Fit::Follows) return fit;
     const FunctionId recorded = local(logged.site).function;
-    if (recorded < functions_.first_read || recorded == kUnknownFunction) return compare(logged);
+    if (recorded < functions_.first_read || recorded >= functions_.count) return compare(logged);
     ++passed;
     while (stream_.peek() == CallStream::Step::Outcome) {
       const Record record = stream_.take_outcome();
@@ -95,7 +96,8 @@ Replayer::Fit Replayer::compare(const LoggedCall& logged) {
   const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller_;
   if (site.function != function_) return differs("another function is called" + and_polls(), &logged);
   if (!same_place) return differs(why_another_place(stream_.sites()[logged.site].module) + and_polls(), &logged);
-  if (logged.arguments != arguments_) return differs("the call has other arguments", &logged);
+  if (logged.arguments != arguments_)
+    return differs(function_ == kEventFunction ? "the event has another name" : "the call has other arguments", &logged);
   return Fit::Follows;
 }
 
@@ -247,6 +249,16 @@ Replayer::Fit Replayer::all_polls_were_made() {
   return Fit::Follows;
 }
 
+Replayer::Fit Replayer::named_event(const char* name, const void* caller) {
+  stream_.peek();  // a new name is defined just before its first event
+  for (; names_known_ < stream_.names().size(); ++names_known_) names_.add(stream_.names()[names_known_]);
+  const std::string_view text = event_name(name);
+  const std::int64_t number = names_.find(text);
+  if (number == EventNames::kUnknown) unknown_name_ = text;
+  // What the recorder could not number, because there were too many names, fits any other such name.
+  return call(kEventFunction, caller, event_arguments(number));
+}
+
 Replayer::Fit Replayer::end_of_program() {
   function_ = kUnknownFunction;
   switch (stream_.peek()) {
@@ -263,7 +275,17 @@ Replayer::Fit Replayer::end_of_program() {
 ReportedCall Replayer::describe(const LoggedCall& call) const {
   const SiteDefinition& site = stream_.sites()[call.site];
   const ModuleDefinition& module = stream_.modules()[site.module];
-  return {stream_.functions()[site.function].name, module.path, module.build_id, site.offset, call.arguments};
+  ReportedCall report{stream_.functions()[site.function].name, module.path, module.build_id, site.offset,
+                      call.arguments};
+  if (report.function == kEventName) name_event(report);
+  return report;
+}
+
+// An event's argument is the number of its name, which says nothing to a reader.
+void Replayer::name_event(ReportedCall& report) const {
+  const auto number = static_cast<std::uint64_t>(report.arguments[kTag]);
+  report.function += "(\"" + (number < stream_.names().size() ? stream_.names()[number] : unknown_name_) + "\")";
+  report.arguments = {};
 }
 
 Replayer::Fit Replayer::differs(std::string reason, const LoggedCall* recorded) {
@@ -274,8 +296,9 @@ Replayer::Fit Replayer::differs(std::string reason, const LoggedCall* recorded) 
   if (function_ != kUnknownFunction) {
     LoadedModule module;
     const bool found = find_module_of(caller_, module);
-    report_.actual = {functions_.names[function_], found ? module.path : "", found ? module.build_id : "",
+    report_.actual = {functions_.name(function_), found ? module.path : "", found ? module.build_id : "",
                       found ? reinterpret_cast<std::uintptr_t>(caller_) - module.base : 0, arguments_};
+    if (function_ == kEventFunction) name_event(report_.actual);
   }
   return Fit::Differs;
 }

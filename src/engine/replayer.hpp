@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/call_stream.hpp"
+#include "engine/event_names.hpp"
 #include "engine/sites.hpp"
 #include "engine/supervision.hpp"
 
@@ -47,6 +48,7 @@ class Replayer {
 
   // The current call has made the communicator with this number (nothing: it made none, and the next would get it).
   Fit communicator(std::int64_t number, const std::uint64_t* uid);
+  Fit named_event(const char* name, const void* caller);
 
   // The outcome in the log cannot be given to this call.
   Fit mismatch(const char* reason) { return differs(reason, &last_); }
@@ -82,6 +84,7 @@ class Replayer {
   FunctionId function_id(std::uint32_t number);
   Fit outcome(trace::Kind kind, trace::Record& out);
   Fit differs(std::string reason, const LoggedCall* recorded);
+  void name_event(ReportedCall& report) const;
   ReportedCall describe(const LoggedCall& call) const;
 
   CallStream stream_;
@@ -89,6 +92,9 @@ class Replayer {
   std::vector<FunctionId> function_ids_;
   std::vector<LocalSite> sites_;
   SiteIndex index_;
+  EventNames names_;
+  std::uint32_t names_known_ = 0;  // of those in the log so far
+  std::string unknown_name_;       // of the event that this run has, and the log does not
   std::uint64_t total_events_;
   std::uint64_t unfinished_event_;  // the number after the call that the recorded run never left; none: UINT64_MAX
   // What the program is doing now, in case it has to be reported.

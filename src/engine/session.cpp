@@ -100,6 +100,7 @@ void Session::decline(const std::string& why) {
 void Session::attach(const Identity& identity, void (*progress)(), void (*settle)()) {
   if (attached_) return;
   attached_ = true;
+  thread_ = pthread_self();
   rank_ = identity.rank;
   progress_ = progress;
   settle_ = settle;
@@ -191,6 +192,10 @@ void log_return() { Session::get().returned(); }
 
 void Session::replay_call(FunctionId function, const void* caller, const Arguments& arguments) {
   insist(replayer_->call(function, caller, arguments));
+  replayed();
+}
+
+void Session::replayed() {
   supervisor_.entered(replayer_->next_event(),
                       replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
   if (replayer_->at_last_event()) [[unlikely]]
@@ -226,6 +231,19 @@ void Session::call(FunctionId function, const void* caller, const Arguments& arg
       break;
     case Mode::Doctor: ++calls_seen_; break;
     default: break;
+  }
+}
+
+void Session::event(const char* name, const void* caller) {
+  if (!attached_ || finalized_ || !pthread_equal(thread_, pthread_self())) return;
+  if (mode() == Mode::Record) {
+    Lock lock(*this);
+    recorder_.named_event(name, caller);
+    recorder_.returned();
+  } else if (mode() == Mode::Replay && replayer_) {
+    insist(replayer_->named_event(name, caller));
+    replayed();
+    returned();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <pthread.h>
 #include <span>
 #include <string>
 
@@ -53,6 +54,9 @@ class Session {
   // A call. In replay it does not return if the log ends here or differs.
   void call(FunctionId function, const void* caller, const Arguments& arguments);
   void returned();
+  // A named event. Nothing happens outside MPI_Init and MPI_Finalize, nor in other threads than the one that called
+  // MPI_Init: there is no order yet in which a replay could expect those.
+  void event(const char* name, const void* caller);
 
   // Something about this recording that a user must know. In the log, and in the trace's file `notes`.
   void note(const char* key, const std::string& text);
@@ -141,6 +145,7 @@ class Session {
   [[noreturn]] void give_up(const std::string& why);
   void at_last_call();
   void replay_call(FunctionId function, const void* caller, const Arguments& arguments);
+  void replayed();
   void append_note(const char* key, const std::string& text);
   void attach_recorder(const Identity& identity);
   void attach_replayer(const Identity& identity);
@@ -174,6 +179,7 @@ class Session {
   std::atomic<bool> threaded_{false};
   std::uint64_t calls_seen_ = 0;
   std::uint32_t rank_ = 0;
+  pthread_t thread_{};  // that called attach()
   bool attached_ = false;
   bool finalized_ = false;
   bool held_ = false;

@@ -13,12 +13,19 @@
 
 namespace reprise::engine {
 
+// The one function that belongs to no front end's table: the program names a moment (include/reprise/reprise.h).
+inline constexpr FunctionId kEventFunction = 1023;
+inline constexpr const char* kEventName = "reprise_event";
+
 // The functions a front end can log. Ids are this build's; the trace keeps names.
 struct FunctionTable {
   const char* const* names = nullptr;
   const std::uint8_t* flags = nullptr;  // kBlocking
   std::uint16_t count = 0;
   std::uint16_t first_read = UINT16_MAX;  // ids from here on read clocks, random sources and the like (frontends/sys)
+
+  const char* name(FunctionId function) const { return function == kEventFunction ? kEventName : names[function]; }
+  std::uint8_t flags_of(FunctionId function) const { return function == kEventFunction ? 0 : flags[function]; }
 };
 inline constexpr std::uint8_t kBlocking = 1;  // a wildcard outcome is known when the call returns
 

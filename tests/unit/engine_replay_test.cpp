@@ -248,5 +248,75 @@ TEST_F(EngineReplay, AProgramThatEndsEarlyOrGoesOnIsNoticed) {
   EXPECT_EQ(replayer->report().reason, "the recorded run made no further call");
 }
 
+class NamedEvents : public testing::Test {
+ protected:
+  void SetUp() override {
+    Recorder recorder;
+    ASSERT_TRUE(recorder.begin(kTable));
+    ASSERT_TRUE(recorder.attach(dir.fd(), {kTestTrace, 0, 0}, {}, false));
+    for (int i = 0; i < 100; ++i) {
+      recorder.event("step", site(20));
+      if (i % 10 == 0) recorder.event("output", site(21));
+      recorder.call(kSend, site(2), {0, 1, 1, 8});
+      recorder.returned();
+    }
+    recorder.event(nullptr, site(22));
+    recorder.writer().finish({trace::EndKind::Finalized, 0, false});
+    auto reader = trace::RankReader::open(dir.fd(), 0, kTestTrace);
+    ASSERT_TRUE(reader) << reader.error().what;
+    replayer = std::make_unique<Replayer>(CallStream(std::move(*reader)), kTable);
+  }
+  TemporaryDirectory dir;
+  std::unique_ptr<Replayer> replayer;
+};
+
+TEST_F(NamedEvents, TheSameEventsFollow) {
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
+    if (i % 10 == 0) {
+      ASSERT_EQ(replayer->event("output", site(21)), Fit::Follows);
+    }
+    ASSERT_EQ(replayer->call(kSend, site(2), {0, 1, 1, 8}), Fit::Follows);
+  }
+  ASSERT_EQ(replayer->event("", site(22)), Fit::Follows);
+  EXPECT_EQ(replayer->end_of_program(), Fit::Follows);
+}
+
+TEST_F(NamedEvents, AnotherNameDiffers) {
+  ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
+  ASSERT_EQ(replayer->event("input", site(21)), Fit::Differs);
+  EXPECT_EQ(replayer->report().event, 1u);
+  EXPECT_EQ(replayer->report().reason, "the event has another name");
+  EXPECT_EQ(replayer->report().recorded.function, "reprise_event(\"output\")");
+  EXPECT_EQ(replayer->report().actual.function, "reprise_event(\"input\")");
+}
+
+TEST_F(NamedEvents, AKnownNameAtAnotherTimeDiffers) {
+  ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
+  ASSERT_EQ(replayer->event("step", site(20)), Fit::Differs);
+  EXPECT_EQ(replayer->report().actual.function, "reprise_event(\"step\")");
+}
+
+TEST_F(NamedEvents, AMissingOrAdditionalEventDiffers) {
+  ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
+  ASSERT_EQ(replayer->call(kSend, site(2), {0, 1, 1, 8}), Fit::Differs);
+  EXPECT_EQ(replayer->report().recorded.function, "reprise_event(\"output\")");
+}
+
+TEST_F(NamedEvents, MoreNamesThanFitAreHarmless) {
+  TemporaryDirectory other;
+  Recorder recorder;
+  ASSERT_TRUE(recorder.begin(kTable));
+  ASSERT_TRUE(recorder.attach(other.fd(), {kTestTrace, 0, 0}, {}, false));
+  const std::uint32_t count = trace::kMaxNames + 50;
+  const auto name = [](std::uint32_t i) { return "step " + std::to_string(i); };
+  for (std::uint32_t i = 0; i < count; ++i) recorder.event(name(i).c_str(), site(20));
+  recorder.writer().finish({trace::EndKind::Finalized, 0, false});
+  auto reader = trace::RankReader::open(other.fd(), 0, kTestTrace);
+  ASSERT_TRUE(reader);
+  Replayer again(CallStream(std::move(*reader)), kTable);
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(again.event(name(i).c_str(), site(20)), Fit::Follows) << i;
+}
+
 }  // namespace
 }  // namespace reprise::engine

@@ -137,8 +137,9 @@ void Communicators::check_against_log(const std::uint64_t* uid) const {
 // The caller holds the lock, or is the only thread.
 void Communicators::add(Communicator comm, std::int64_t parent, const char* how, std::uint64_t counter, int my_rank) {
   if (engine::mode() == engine::Mode::Record)
-    engine::Session::get().recorder().define_communicator(
-        {parent, comm.uid, how, counter, static_cast<std::uint32_t>(my_rank), comm.members});
+    engine::Session::get().recorder().define_communicator({parent, comm.uid, how, counter,
+                                                           static_cast<std::uint32_t>(my_rank), comm.members,
+                                                           comm.members.size() - comm.local_size});
   check_against_log(&comm.uid);
   alive_[comm.key] = static_cast<std::int64_t>(all_.size());
   all_.push_back(std::move(comm));
