@@ -209,6 +209,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   value_or_fail(trace::write_manifest(dir_fd, manifest));
   remember(manifest);
   keep_room(dir_fd);
+  set_latest(trace);
 
   const Launch launch = prepare_launch(
       command, mpi.found, mpi.preload_library,
@@ -249,7 +250,6 @@ int record(const std::vector<std::string>& command, const Options& options) {
     ::unlinkat(dir_fd, "notes", 0);
   }
   remember(manifest);
-  set_latest(trace);
   name_gaps(end);
   name_notes(notes);
   if (!options.quiet) summarise(end, trace, status == 0 ? "" : " (" + end.words + ")");

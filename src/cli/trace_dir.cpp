@@ -44,6 +44,22 @@ std::string absolute_path(const std::string& path) {
   return real;
 }
 
+std::string link_target(const std::string& link) {
+  char target[NAME_MAX + 1];
+  const ssize_t size = ::readlink(link.c_str(), target, sizeof target);
+  return size <= 0 ? "" : std::string(target, static_cast<std::size_t>(size));
+}
+
+void link_latest(const std::string& target) {
+  const UniqueFd home = open_directory(kTraceHome);
+  if (!home) return;
+  const std::string temporary = fmt::format(".latest-{}", ::getpid());
+  ::unlinkat(home.get(), temporary.c_str(), 0);
+  if (::symlinkat(target.c_str(), home.get(), temporary.c_str()) != 0 ||
+      ::renameat(home.get(), temporary.c_str(), home.get(), "latest") != 0)
+    say("could not update {}/latest: {}", kTraceHome, error_text(errno));
+}
+
 NewTrace finish(std::string path, bool in_home, bool created) {
   NewTrace trace;
   trace.fd = open_directory(path);
@@ -51,6 +67,7 @@ NewTrace finish(std::string path, bool in_home, bool created) {
   trace.absolute = absolute_path(path);
   trace.path = std::move(path);
   trace.in_home = in_home;
+  if (in_home) trace.latest_before = link_target(std::string(kTraceHome) + "/latest");
   trace.created = created;
   return trace;
 }
@@ -67,13 +84,11 @@ std::optional<std::uint32_t> rank_of(std::string_view name) {
 // The name that reprise.d/latest points at: a sibling and nothing else, whoever made the link.
 std::string latest_trace() {
   const std::string link = std::string(kTraceHome) + "/latest";
-  char target[NAME_MAX + 1];
-  const ssize_t size = ::readlink(link.c_str(), target, sizeof target);
-  if (size < 0) fail("there is no trace in ./{}; record one: reprise record -- mpirun -n 4 ./app", kTraceHome);
-  const std::string_view name(target, static_cast<std::size_t>(size));
-  if (name.find('/') != std::string_view::npos || name == ".." || name == "." || size == sizeof target)
+  const std::string name = link_target(link);
+  if (name.empty()) fail("there is no trace in ./{}; record one: reprise record -- mpirun -n 4 ./app", kTraceHome);
+  if (name.find('/') != std::string::npos || name == ".." || name == "." || name.size() > NAME_MAX)
     fail("{} points out of its directory; name the trace instead", link);
-  return std::string(kTraceHome) + '/' + std::string(name);
+  return std::string(kTraceHome) + '/' + name;
 }
 
 }  // namespace
@@ -108,15 +123,7 @@ NewTrace make_trace_directory(const std::string& wanted, const std::string& name
 }
 
 void set_latest(const NewTrace& trace) {
-  if (!trace.in_home) return;
-  const UniqueFd home = open_directory(kTraceHome);
-  if (!home) return;
-  const std::string temporary = fmt::format(".latest-{}", ::getpid());
-  const std::string target(base_name(trace.path));
-  ::unlinkat(home.get(), temporary.c_str(), 0);
-  if (::symlinkat(target.c_str(), home.get(), temporary.c_str()) != 0 ||
-      ::renameat(home.get(), temporary.c_str(), home.get(), "latest") != 0)
-    say("could not update {}/latest: {}", kTraceHome, error_text(errno));
+  if (trace.in_home) link_latest(std::string(base_name(trace.path)));
 }
 
 void discard(const NewTrace& trace) {
@@ -125,6 +132,11 @@ void discard(const NewTrace& trace) {
   ::unlinkat(trace.fd.get(), "notes", 0);
   ::unlinkat(trace.fd.get(), "room", 0);
   if (trace.created) ::rmdir(trace.absolute.c_str());
+  const std::string link = std::string(kTraceHome) + "/latest";
+  if (trace.in_home && link_target(link) == base_name(trace.path)) {
+    if (trace.latest_before.empty()) ::unlink(link.c_str());
+    else link_latest(trace.latest_before);
+  }
   if (trace.in_home) ::rmdir(kTraceHome);  // only if it is empty now
 }
 

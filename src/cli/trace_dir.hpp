@@ -16,16 +16,17 @@ struct NewTrace {
   std::string path;  // as a user would type it
   std::string absolute;
   UniqueFd fd;
-  bool in_home = false;  // below ./reprise.d, where `latest` points at it
-  bool created = false;  // the directory did not exist before
+  bool in_home = false;       // below ./reprise.d, where `latest` points at it
+  bool created = false;       // the directory did not exist before
+  std::string latest_before;  // what `latest` pointed at; empty: nothing
 };
 
 // Makes a directory for a new trace: `wanted` if it is given (it must be empty or not exist yet), otherwise
 // ./reprise.d/NAME-K with a K above all that are there. Throws UserError.
 NewTrace make_trace_directory(const std::string& wanted, const std::string& name);
-// Lets ./reprise.d/latest point at it, atomically.
+// Lets ./reprise.d/latest point at it, atomically. From the start of the run on: it may be looked at while it lasts.
 void set_latest(const NewTrace& trace);
-// Removes the directory again if nothing but our own empty files is in it.
+// Removes the directory again if nothing but our own empty files is in it; `latest` becomes what it was.
 void discard(const NewTrace& trace);
 
 struct OpenTrace {
