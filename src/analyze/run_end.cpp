@@ -1,9 +1,12 @@
 #include "analyze/run_end.hpp"
 
+#include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <tuple>
 
@@ -82,6 +85,15 @@ const RankEnd* only_one_outside_mpi(const std::vector<RankEnd>& ranks) {
   return found;
 }
 
+// The number alone could be another process's by now.
+bool is_running(const RankEnd& rank, std::string_view exe) {
+  if (rank.pid <= 0 || rank.host != host_name() || !process_alive(rank.pid)) return false;
+  char path[PATH_MAX];
+  const ssize_t size = ::readlink(("/proc/" + std::to_string(rank.pid) + "/exe").c_str(), path, sizeof path);
+  if (size < 0) return errno == EACCES;                                            // somebody else's; a zombie has none
+  return std::string_view(path, static_cast<std::size_t>(size)).starts_with(exe);  // " (deleted)" may follow
+}
+
 std::string launcher_words(const Exit* launcher) {
   if (!launcher) return "end not seen";
   const int status = launcher->wait_status;
@@ -154,6 +166,7 @@ std::string rank_end_words(const RankEnd& end) {
     case EndKind::Stopped: return "recording stopped: " + error_text(end.end.value);
     default: break;
   }
+  if (end.running) return "running";
   return end.wait_status ? status_words(*end.wait_status) : "cut off";
 }
 
@@ -203,6 +216,7 @@ RunEnd read_run_end(int dir_fd, const trace::Manifest& manifest, const std::vect
       end.calls = reader->total_events();
       end.end = reader->end();
       const std::uint64_t size = parse_number(reader->info("ranks")).value_or(0);
+      end.running = !launcher && !manifest.complete && reader->unsealed() && is_running(end, reader->info("exe"));
       if (size <= trace::kMaxRanks) world = std::max(world, static_cast<std::uint32_t>(size));
     } else {
       end.trouble = reader.error().what;
@@ -212,7 +226,13 @@ RunEnd read_run_end(int dir_fd, const trace::Manifest& manifest, const std::vect
   const auto text = read_file_at(dir_fd, "exits", kMaxExits, false);
   std::vector<Exit> exits = parse_exits(text ? *text : manifest.exits);
   if (launcher) exits.push_back(*launcher);
-  return judge_run_end(std::move(ends), world, exits);
+  RunEnd run = judge_run_end(std::move(ends), world, exits);
+  for (const RankEnd& rank : run.ranks) run.running |= rank.running;
+  if (run.running) {
+    run.cause.reset();
+    run.words = "still running";
+  }
+  return run;
 }
 
 }  // namespace reprise::analyze

@@ -33,6 +33,7 @@ struct RankEnd {
   std::uint64_t calls = 0;
   trace::End end;                    // what the rank itself could still say
   std::optional<int> wait_status;    // what its parent saw
+  bool running = false;              // its process is there, on this machine
   std::optional<std::size_t> order;  // among all exits that were seen
   std::string trouble;               // the log could not be read: why
 };
@@ -43,6 +44,7 @@ struct RunEnd {
   std::vector<std::uint32_t> missing;  // ranks without a log
   std::vector<std::uint32_t> stopped;  // ranks whose recording had to stop (disk full)
   std::optional<std::uint32_t> cause;  // the rank that probably ended the run
+  bool running = false;                // some rank is; nothing is known of the end yet
   std::string words;                   // "SIGKILL of rank 2", "exit status 0"
 };
 

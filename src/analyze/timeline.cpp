@@ -1,5 +1,7 @@
 #include "analyze/timeline.hpp"
 
+#include "engine/sites.hpp"
+
 namespace reprise::analyze {
 
 using engine::CallStream;
@@ -62,31 +64,55 @@ Result<void> Timeline::add_outcome(Call& call) {
   return {};
 }
 
-Result<std::optional<Call>> Timeline::next() {
-  std::optional<Call> call;
+void Call::clear() {
+  wildcards.clear();
+  poll.reset();
+  reports_indices = false;
+  indices.clear();
+  time.reset();
+  unfinished = false;
+}
+
+const std::string* Timeline::event_name(const Call& call) const {
+  if (function_of(call).name != engine::kEventName) return nullptr;
+  static const std::string kNameless = "?";
+  const auto number = static_cast<std::uint64_t>(call.arguments[engine::kTag]);
+  return number < stream_->names().size() ? &stream_->names()[number] : &kNameless;
+}
+
+Result<bool> Timeline::next(Call& call) {
+  bool have = false;
+  call.clear();
   while (true) {
     switch (stream_->peek()) {
       case CallStream::Step::Damaged: return Error{stream_->error()};
       case CallStream::Step::End:
-        if (call) call->unfinished = reader().end().in_call;
-        return call;
+        if (have) call.unfinished = reader().end().in_call;
+        return have;
       case CallStream::Step::Call: {
-        if (call) return call;
+        if (have) return true;
         const engine::LoggedCall logged = stream_->take_call();
         if (!stream_->error().empty()) return Error{stream_->error()};
-        call.emplace();
-        call->number = logged.number;
-        call->site = logged.site;
-        call->arguments = logged.arguments;
+        have = true;
+        call.number = logged.number;
+        call.site = logged.site;
+        call.arguments = logged.arguments;
         break;
       }
       case CallStream::Step::Outcome: {
-        if (!call) return Error{"the log is damaged: an outcome stands before the first call"};
-        if (const auto added = add_outcome(*call); !added) return added.error();
+        if (!have) return Error{"the log is damaged: an outcome stands before the first call"};
+        if (const auto added = add_outcome(call); !added) return added.error();
         break;
       }
     }
   }
+}
+
+Result<std::optional<Call>> Timeline::next() {
+  Call call;
+  const auto have = next(call);
+  if (!have) return have.error();
+  return *have ? std::optional(std::move(call)) : std::nullopt;
 }
 
 }  // namespace reprise::analyze

@@ -38,6 +38,8 @@ struct Call {
   std::optional<double> time;
   std::optional<ReadOutcome> read;
   bool unfinished = false;  // the rank ended inside this call
+
+  void clear();  // of outcomes
 };
 
 class Timeline {
@@ -46,13 +48,19 @@ class Timeline {
 
   // nullopt after the last call. Definitions and notes known so far are complete for the call returned.
   Result<std::optional<Call>> next();
+  // The same into memory that is used again, for long logs. False after the last call.
+  Result<bool> next(Call& call);
 
   const engine::FunctionDefinition& function_of(const Call& call) const;
   const engine::SiteDefinition& site_of(const Call& call) const { return stream_->sites()[call.site]; }
   const engine::ModuleDefinition& module_of(const Call& call) const;
+  // The name of a named event; null for every other call.
+  const std::string* event_name(const Call& call) const;
 
+  const std::vector<engine::SiteDefinition>& sites() const { return stream_->sites(); }
   const std::vector<engine::CommunicatorRecord>& communicators() const { return stream_->communicators(); }
   const std::vector<engine::NoteRecord>& notes() const { return stream_->notes(); }
+  const std::vector<std::string>& names() const { return stream_->names(); }
   const trace::RankReader& reader() const { return stream_->reader(); }
 
  private:

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 
 #include "base/process.hpp"
 #include "base/text.hpp"
@@ -12,48 +10,10 @@
 
 namespace reprise::report {
 
-using engine::kBytes;
-using engine::kComm;
-using engine::kPeer;
-using engine::kTag;
-
 namespace {
 
 constexpr std::size_t kShownIndices = 8;
-
-// "MPI_Isend_c" -> "send", "PMPI_Iallreduce_init" -> "allreduce"
-std::string stem_of(std::string_view function) {
-  if (function.starts_with('P')) function.remove_prefix(1);
-  if (!function.starts_with("MPI_")) return "";
-  function.remove_prefix(4);
-  for (const std::string_view suffix : {"_c", "_init"})
-    if (function.ends_with(suffix)) function.remove_suffix(suffix.size());
-  std::string stem(function);
-  for (char& c : stem) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return stem;
-}
-
-bool is_point_to_point(std::string_view stem) {
-  if (stem.starts_with('i')) stem.remove_prefix(1);
-  static constexpr std::array<std::string_view, 11> kNames = {
-      "send",  "bsend",  "ssend",   "rsend", "recv", "sendrecv", "sendrecv_replace",
-      "probe", "mprobe", "improbe", "iprobe"};
-  return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
-}
-
-bool is_rooted(std::string_view stem) {
-  if (stem.starts_with('i')) stem.remove_prefix(1);
-  for (const std::string_view name : {"bcast", "reduce", "gather", "gatherv", "scatter", "scatterv"})
-    if (stem == name) return true;
-  return false;
-}
-
-bool is_collective(std::string_view stem) {
-  if (stem.starts_with('i')) stem.remove_prefix(1);
-  for (const std::string_view start : {"all", "barrier", "scan", "exscan", "reduce_scatter", "neighbor_"})
-    if (stem.starts_with(start)) return stem != "alloc_mem";
-  return false;
-}
+constexpr std::size_t kShownUid = 8;  // digits that tell communicators apart
 
 std::string wildcard_words(const engine::WildcardOutcome& outcome) {
   switch (outcome.code) {
@@ -93,22 +53,11 @@ std::string read_words(const analyze::ReadOutcome& read) {
 
 }  // namespace
 
-ShownArguments shown_arguments(std::string_view function, const engine::Arguments& values) {
-  const std::string stem = stem_of(function);
-  if (is_point_to_point(stem)) return {true, true, true, stem.find("probe") == std::string::npos};
-  if (is_rooted(stem)) return {true, true, false, true};
-  if (is_collective(stem)) return {true, false, false, stem != "barrier" && stem != "ibarrier"};
-  if (stem.empty()) return {false, false, false, values[kBytes] != 0};  // not MPI's
-  if (is_split(function)) return {true, false, false, false};
-  const bool about_communicator = stem.starts_with("comm_");
-  return {about_communicator || values[kComm] != 0, values[kPeer] != 0, values[kTag] != 0, values[kBytes] != 0};
-}
-
-bool is_split(std::string_view function) { return stem_of(function).starts_with("comm_split"); }
+bool is_split(std::string_view function) { return function.find("MPI_Comm_split") != std::string_view::npos; }
 
 std::string colour_words(const engine::Arguments& values) {
-  const std::string colour = values[kTag] < 0 ? "UNDEFINED" : std::to_string(values[kTag]);
-  return fmt::format("colour {}, key {}", colour, values[kBytes]);
+  const std::int64_t number = values[engine::kTag];
+  return fmt::format("colour {}, key {}", number < 0 ? "UNDEFINED" : std::to_string(number), values[engine::kBytes]);
 }
 
 std::string communicator_words(std::int64_t number) {
@@ -161,7 +110,9 @@ std::string communicator_definition_words(std::size_t number, const engine::Comm
   if (communicator.members.size() > kShownIndices) members += ", ...";
   std::string words = communicator_words(static_cast<std::int64_t>(number)) + " = " + printable(communicator.how);
   if (communicator.parent >= 0) words += " of " + communicator_words(communicator.parent);
-  words += fmt::format("; rank {} of {}", communicator.my_rank, communicator.size);
+  words += " @" + hex(communicator.uid).substr(0, kShownUid);
+  words += fmt::format("; rank {} of {}", communicator.my_rank, communicator.size - communicator.remote);
+  if (communicator.remote > 0) words += fmt::format(" and {} remote", communicator.remote);
   return members.empty() ? words : words + "; world ranks " + members;
 }
 

@@ -5,18 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "analyze/call_kind.hpp"
 #include "analyze/timeline.hpp"
 
 namespace reprise::report {
 
-// The log holds 0 for arguments that a function does not have; these say which ones are worth showing.
-struct ShownArguments {
-  bool communicator = false;
-  bool peer = false;
-  bool tag = false;
-  bool bytes = false;
-};
-ShownArguments shown_arguments(std::string_view function, const engine::Arguments& values);
+using analyze::shown_arguments;
+using analyze::ShownArguments;
 
 // MPI_Comm_split and its like: the colour is logged as the tag, the key as the bytes.
 bool is_split(std::string_view function);
@@ -29,7 +24,7 @@ std::string tag_words(std::int64_t tag);
 // "ANY -> 3 tag 7", "false x 117, then true", "index 2"; empty when nothing was decided.
 std::string outcome_words(const analyze::Call& call);
 
-// "comm 2 = MPI_Comm_split of world; rank 1 of 2; world ranks 0, 2"
+// "comm 2 = MPI_Comm_split of world @3fa91c02; rank 1 of 2; world ranks 0, 2"
 std::string communicator_definition_words(std::size_t number, const engine::CommunicatorRecord& communicator);
 
 }  // namespace reprise::report

@@ -54,11 +54,14 @@ TEST(CallWords, CommunicatorsSayWhoIsInThem) {
   engine::CommunicatorRecord communicator;
   communicator.parent = 0;
   communicator.how = "MPI_Comm_split";
+  communicator.uid = 0x3fa91c02deadbeef;
   communicator.my_rank = 1;
   communicator.size = 6;
   communicator.members = {{0, 2, 3}, {7, 1, 1}, {9, -1, 2}};
   EXPECT_EQ(communicator_definition_words(2, communicator),
-            "comm 2 = MPI_Comm_split of world; rank 1 of 6; world ranks 0-4 by 2, 7, 9, 8");
+            "comm 2 = MPI_Comm_split of world @3fa91c02; rank 1 of 6; world ranks 0-4 by 2, 7, 9, 8");
+  communicator.remote = 2;
+  EXPECT_NE(communicator_definition_words(2, communicator).find("rank 1 of 4 and 2 remote"), std::string::npos);
 }
 
 }  // namespace

@@ -255,12 +255,12 @@ class NamedEvents : public testing::Test {
     ASSERT_TRUE(recorder.begin(kTable));
     ASSERT_TRUE(recorder.attach(dir.fd(), {kTestTrace, 0, 0}, {}, false));
     for (int i = 0; i < 100; ++i) {
-      recorder.event("step", site(20));
-      if (i % 10 == 0) recorder.event("output", site(21));
+      recorder.named_event("step", site(20));
+      if (i % 10 == 0) recorder.named_event("output", site(21));
       recorder.call(kSend, site(2), {0, 1, 1, 8});
       recorder.returned();
     }
-    recorder.event(nullptr, site(22));
+    recorder.named_event(nullptr, site(22));
     recorder.writer().finish({trace::EndKind::Finalized, 0, false});
     auto reader = trace::RankReader::open(dir.fd(), 0, kTestTrace);
     ASSERT_TRUE(reader) << reader.error().what;
@@ -272,19 +272,19 @@ class NamedEvents : public testing::Test {
 
 TEST_F(NamedEvents, TheSameEventsFollow) {
   for (int i = 0; i < 100; ++i) {
-    ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
+    ASSERT_EQ(replayer->named_event("step", site(20)), Fit::Follows);
     if (i % 10 == 0) {
-      ASSERT_EQ(replayer->event("output", site(21)), Fit::Follows);
+      ASSERT_EQ(replayer->named_event("output", site(21)), Fit::Follows);
     }
     ASSERT_EQ(replayer->call(kSend, site(2), {0, 1, 1, 8}), Fit::Follows);
   }
-  ASSERT_EQ(replayer->event("", site(22)), Fit::Follows);
+  ASSERT_EQ(replayer->named_event("", site(22)), Fit::Follows);
   EXPECT_EQ(replayer->end_of_program(), Fit::Follows);
 }
 
 TEST_F(NamedEvents, AnotherNameDiffers) {
-  ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
-  ASSERT_EQ(replayer->event("input", site(21)), Fit::Differs);
+  ASSERT_EQ(replayer->named_event("step", site(20)), Fit::Follows);
+  ASSERT_EQ(replayer->named_event("input", site(21)), Fit::Differs);
   EXPECT_EQ(replayer->report().event, 1u);
   EXPECT_EQ(replayer->report().reason, "the event has another name");
   EXPECT_EQ(replayer->report().recorded.function, "reprise_event(\"output\")");
@@ -292,13 +292,13 @@ TEST_F(NamedEvents, AnotherNameDiffers) {
 }
 
 TEST_F(NamedEvents, AKnownNameAtAnotherTimeDiffers) {
-  ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
-  ASSERT_EQ(replayer->event("step", site(20)), Fit::Differs);
+  ASSERT_EQ(replayer->named_event("step", site(20)), Fit::Follows);
+  ASSERT_EQ(replayer->named_event("step", site(20)), Fit::Differs);
   EXPECT_EQ(replayer->report().actual.function, "reprise_event(\"step\")");
 }
 
 TEST_F(NamedEvents, AMissingOrAdditionalEventDiffers) {
-  ASSERT_EQ(replayer->event("step", site(20)), Fit::Follows);
+  ASSERT_EQ(replayer->named_event("step", site(20)), Fit::Follows);
   ASSERT_EQ(replayer->call(kSend, site(2), {0, 1, 1, 8}), Fit::Differs);
   EXPECT_EQ(replayer->report().recorded.function, "reprise_event(\"output\")");
 }
