@@ -1,11 +1,17 @@
-// reprise show: what a recorded run did, call by call.
+// reprise show: what a recorded run did. A summary first; the calls one by one when asked for; where every rank is in
+// a run that hangs.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
+#include "analyze/blocked.hpp"
+#include "analyze/call_filter.hpp"
 #include "analyze/run_end.hpp"
+#include "analyze/run_summary.hpp"
 #include "analyze/source_lines.hpp"
 #include "analyze/timeline.hpp"
 #include "base/text.hpp"
@@ -13,18 +19,25 @@
 #include "cli/options.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
+#include "report/blocked_view.hpp"
+#include "report/summary_view.hpp"
 #include "report/trace_view.hpp"
 
 namespace reprise::cli {
 
 namespace {
 
-constexpr std::uint64_t kTableLimit = 100;  // calls per rank that a person reads at once
+constexpr std::uint64_t kTableLimit = 100;               // calls per rank that a person reads at once
+constexpr auto kWatch = std::chrono::milliseconds(500);  // between two looks at a running program
 
 struct Options {
   std::string trace;
-  std::vector<std::uint32_t> ranks;  // empty: all
+  std::string ranks, communicators, tags, peers, places, events;  // as given
+  std::vector<std::string> calls;
   std::optional<std::uint64_t> limit;
+  bool list = false;
+  bool summary = false;
+  bool blocked = false;
   bool json = false;
 
   std::uint64_t calls_per_rank() const {
@@ -33,58 +46,163 @@ struct Options {
   }
 };
 
-// Shows one rank; false when its log cannot be read to the end.
-bool show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64_t limit, analyze::SourceLines& lines,
-               report::TraceView& view) {
+template <class T>
+T parsed(const char* option, Result<T> result) {
+  if (!result) fail("show: {}: {}", option, result.error().what);
+  return std::move(*result);
+}
+
+analyze::CallFilter filter_of(const Options& options) {
+  analyze::CallFilter filter;
+  if (!options.events.empty()) filter.events = parsed("--events", analyze::NumberSet::parse(options.events));
+  if (!options.tags.empty()) filter.tags = parsed("--tag", analyze::parse_values(options.tags));
+  if (!options.peers.empty()) filter.peers = parsed("--peer", analyze::parse_values(options.peers));
+  if (!options.places.empty()) filter.places = parsed("--at", analyze::parse_places(options.places));
+  if (!options.communicators.empty())
+    filter.communicators = parsed("--comm", analyze::parse_communicators(options.communicators));
+  filter.calls = options.calls;
+  return filter;
+}
+
+// The ranks that were asked for. A rank that is named and has no log is a mistake; an open end is not.
+std::vector<analyze::RankEnd> chosen_ranks(const Options& options, const OpenTrace& trace, const analyze::RunEnd& end) {
+  if (options.ranks.empty()) return end.ranks;
+  const analyze::NumberSet wanted = parsed("--rank", analyze::NumberSet::parse(options.ranks));
+  const auto& have = trace.ranks;
+  for (const auto& range : wanted.ranges()) {
+    std::uint64_t named = range.first;
+    const bool open = range.last == UINT64_MAX;
+    while (named <= range.last && named < UINT32_MAX &&
+           std::binary_search(have.begin(), have.end(), static_cast<std::uint32_t>(named)))
+      ++named;
+    if (open ? have.empty() || range.first > have.back() : named <= range.last)
+      fail("{} has no log of rank {} (it has {})", printable(trace.path), named,
+           have.empty() ? "none" : number_ranges(have));
+  }
+  std::vector<analyze::RankEnd> chosen;
+  for (const analyze::RankEnd& rank : end.ranks)
+    if (wanted.contains(rank.rank)) chosen.push_back(rank);
+  return chosen;
+}
+
+struct Shown {
+  std::uint64_t calls = 0;     // that were looked at
+  std::uint64_t matching = 0;  // of these
+  bool readable = true;        // all logs could be read to the end
+};
+
+void show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64_t limit,
+               const analyze::CallFilter& filter, analyze::SourceLines& lines, report::TraceView& view, Shown& shown) {
   view.begin_rank(rank);
   auto timeline = analyze::Timeline::open(trace.fd.get(), rank.rank, trace.manifest.trace_id);
   if (!timeline) {
+    shown.readable = false;
     view.end_rank(0, timeline.error().what);
-    return false;
+    return;
   }
+  analyze::CallMatcher matcher(filter, *timeline, lines);
   std::size_t communicators = 0;
   std::size_t notes = 0;
-  const auto show_definitions = [&] {
+  std::uint64_t matching = 0;
+  std::string trouble;
+  analyze::Call call;
+  for (;;) {
+    const auto have = timeline->next(call);
     for (; communicators < timeline->communicators().size(); ++communicators)
       view.communicator(communicators, timeline->communicators()[communicators]);
     for (; notes < timeline->notes().size(); ++notes) view.note(timeline->notes()[notes]);
-  };
-  for (std::uint64_t shown = 0;; ++shown) {
-    if (shown == limit) {
-      view.end_rank(rank.calls > shown ? rank.calls - shown : 0, "");
-      return true;
+    if (!have) trouble = have.error().what;
+    if (!have || !*have) break;
+    ++shown.calls;
+    if (matcher.matches(call) && ++matching <= limit) {
+      const auto& module = timeline->module_of(call);
+      view.call(call, *timeline, lines.find(module.path, module.build_id, timeline->site_of(call).offset));
     }
-    const auto call = timeline->next();
-    show_definitions();
-    if (!call || !*call) {
-      view.end_rank(0, call ? "" : call.error().what);
-      return static_cast<bool>(call);
+    if (matcher.over(call)) break;
+    if (matching >= limit && !filter.active()) {  // how many are left is known without reading them
+      matching = std::max(matching, rank.calls);
+      break;
     }
-    const engine::ModuleDefinition& module = timeline->module_of(**call);
-    view.call(**call, timeline->function_of(**call).name,
-              lines.find(module.path, module.build_id, timeline->site_of(**call).offset));
   }
+  shown.matching += matching;
+  if (!trouble.empty()) shown.readable = false;
+  view.end_rank(matching - std::min(matching, limit), trouble);
+}
+
+int finish(bool readable) {
+  if (std::fflush(stdout) != 0) fail("cannot write to stdout: {}", error_text(errno));
+  return readable ? 0 : kTrouble;
+}
+
+int show_calls(const Options& options, const OpenTrace& trace, const analyze::RunEnd& end) {
+  const analyze::CallFilter filter = filter_of(options);
+  const auto view =
+      options.json ? report::json_view() : report::table_view(report::Paint(STDOUT_FILENO), filter.active());
+  analyze::SourceLines lines;
+  Shown shown;
+  const auto ranks = chosen_ranks(options, trace, end);
+  view->begin(trace.path, trace.manifest, end);
+  for (const analyze::RankEnd& rank : ranks)
+    show_rank(trace, rank, options.calls_per_rank(), filter, lines, *view, shown);
+  view->end();
+  const int status = finish(shown.readable);
+  if (filter.active() && !options.json)
+    say("{} of {} match", with_thousands(shown.matching), counted(shown.calls, "call"));
+  return status;
+}
+
+int show_summary(const Options& options, const OpenTrace& trace, const analyze::RunEnd& end) {
+  const analyze::CallFilter filter = filter_of(options);
+  const std::uint32_t highest = trace.ranks.empty() ? 0 : trace.ranks.back() + 1;
+  analyze::SourceLines lines;
+  analyze::Summarizer summarizer(std::max({end.world, trace.manifest.ranks, highest}), filter, lines);
+  bool readable = true;
+  for (const analyze::RankEnd& rank : chosen_ranks(options, trace, end))
+    readable &= summarizer.add(trace.fd.get(), trace.manifest.trace_id, rank);
+  const analyze::RunSummary summary = summarizer.finish();
+  if (options.json) report::print_summary_json(trace.path, trace.manifest, end, summary);
+  else report::print_summary(report::Paint(STDOUT_FILENO), trace.path, trace.manifest, end, summary, filter.active());
+  const int status = finish(readable);
+  const std::string self = "reprise show" + (options.trace.empty() ? "" : ' ' + printable(options.trace));
+  if (!options.json && end.running) say("next: {} --blocked (where every rank is)", self);
+  else if (!options.json) say("next: {} --calls, or only some: --rank, --call, --at, --peer, --tag, --comm", self);
+  return status;
+}
+
+int show_blocked(const Options& options, const OpenTrace& trace, const analyze::RunEnd& end) {
+  if (filter_of(options).active()) fail("show: --blocked goes with --rank and --json only");
+  const auto chosen = chosen_ranks(options, trace, end);
+  analyze::SourceLines lines;
+  analyze::BlockedFinder finder(lines);
+  bool readable = true;
+  for (const analyze::RankEnd& rank : end.ranks) readable &= finder.add(trace.fd.get(), trace.manifest.trace_id, rank);
+  for (const std::uint32_t rank : end.missing) finder.add_without_log(rank);
+  if (end.running) {
+    std::this_thread::sleep_for(kWatch);
+    finder.look_again(trace.fd.get(), trace.manifest.trace_id);
+  }
+  analyze::Blocked blocked = finder.finish();
+  if (!options.ranks.empty()) {
+    const auto unwanted = [&](const analyze::Position& position) {
+      return std::none_of(chosen.begin(), chosen.end(), [&](const auto& rank) { return rank.rank == position.rank; });
+    };
+    for (auto& group : blocked.groups) std::erase_if(group.ranks, unwanted);
+    std::erase_if(blocked.groups, [](const auto& group) { return group.ranks.empty(); });
+  }
+  const double watched = end.running ? std::chrono::duration<double>(kWatch).count() : 0;
+  if (options.json) report::print_blocked_json(trace.path, trace.manifest, end, blocked, watched);
+  else report::print_blocked(report::Paint(STDOUT_FILENO), trace.path, trace.manifest, end, blocked, watched);
+  return finish(readable);
 }
 
 int show(const Options& options) {
+  const bool filtered = filter_of(options).active();  // a mistake in it comes before one in the trace
   const OpenTrace trace = open_trace(options.trace);
-  for (const std::uint32_t rank : options.ranks)
-    if (!std::binary_search(trace.ranks.begin(), trace.ranks.end(), rank))
-      fail("{} has no log of rank {} (it has {})", printable(trace.path), rank,
-           trace.ranks.empty() ? "none" : number_ranges(trace.ranks));
   const analyze::RunEnd end = analyze::read_run_end(trace.fd.get(), trace.manifest, trace.ranks);
-  const auto view = options.json ? report::json_view() : report::table_view(report::Paint(STDOUT_FILENO));
-  analyze::SourceLines lines;
-  bool readable = true;
-  view->begin(trace.path, trace.manifest, end);
-  for (const analyze::RankEnd& rank : end.ranks) {
-    const bool wanted = options.ranks.empty() ||
-                        std::find(options.ranks.begin(), options.ranks.end(), rank.rank) != options.ranks.end();
-    if (wanted && !show_rank(trace, rank, options.calls_per_rank(), lines, *view)) readable = false;
-  }
-  view->end();
-  if (std::fflush(stdout) != 0) fail("cannot write to stdout: {}", error_text(errno));
-  return readable ? 0 : kTrouble;
+  if (options.blocked) return show_blocked(options, trace, end);
+  const bool some = filtered || !options.ranks.empty() || options.limit;
+  const bool calls = options.list || (some && !options.summary);
+  return calls ? show_calls(options, trace, end) : show_summary(options, trace, end);
 }
 
 }  // namespace
@@ -92,20 +210,36 @@ int show(const Options& options) {
 int show_command(int argc, char** argv) {
   Options options;
   CLI::App app(
-      "Shows what a recorded run did: how it ended, and every call of every rank with its outcome and source line.",
+      "Shows what a recorded run did: a summary; with --calls or any filter, the calls of every rank with their "
+      "outcomes "
+      "and source lines; with --blocked, where every rank is, also while the program runs.",
       "show");
   set_manners(app, "[DIR] [OPTIONS]");
+  const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
+    app.add_option(name, value, help)->type_name(type);
+  };
   app.add_option("DIR", options.trace, "The trace (default: the latest in ./reprise.d)")->type_name("");
-  app.add_option("-r,--rank", options.ranks, "Only these ranks")
-      ->type_name("R")
+  app.add_flag("--summary", options.summary, "Messages, calls, racing lines (default without filters)");
+  app.add_flag("--calls", options.list, "Every call (default with filters)");
+  app.add_flag("--blocked", options.blocked, "Where every rank is, the odd one out first");
+  text("-r,--rank", options.ranks, "Only these ranks: 0,3-5", "R");
+  app.add_option("-c,--call", options.calls, "Only these functions: 'MPI_*recv', barrier")
+      ->type_name("GLOB")
       ->allow_extra_args(false)
       ->delimiter(',');
+  text("--at", options.places, "Only these source lines: solver.c, solver.c:12-40", "FILE[:LINE]");
+  text("--peer", options.peers, "Only calls with these world ranks on the other side; any: wildcards", "R");
+  text("--tag", options.tags, "Only these tags, as asked for or as received", "T");
+  text("--comm", options.communicators, "Only this communicator: world, self, a rank's number, or @UID", "C");
+  text("--events", options.events, "Only calls with these numbers: 100-200", "N");
   app.add_option("-n,--limit", options.limit, "At most N calls per rank; 0: all (default: 100, with --json all)")
       ->type_name("N");
   app.add_flag("--json", options.json, "One JSON object in place of tables");
   const CommandLine line = split_command_line(argc, argv);
   if (const auto status = parse(app, line.own)) return *status;
   if (!line.command.empty()) fail("show: nothing goes after \"--\" (see reprise show -h)");
+  if (options.summary + options.list + options.blocked > 1)
+    fail("show: --summary, --calls and --blocked are different outputs; choose one (see reprise show -h)");
   return show(options);
 }
 

@@ -1,20 +1,17 @@
-// The trace as one JSON object on stdout, written call by call so that a long trace needs no memory.
+// The calls of a trace as one JSON object on stdout, written call by call so that a long trace needs no memory.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "analyze/world_ranks.hpp"
 #include "base/text.hpp"
 #include "report/call_words.hpp"
+#include "report/json.hpp"
 #include "report/trace_view.hpp"
 
 namespace reprise::report {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json wildcard_json(const engine::WildcardOutcome& outcome) {
   switch (outcome.code) {
@@ -32,57 +29,21 @@ Json read_json(const analyze::ReadOutcome& read) {
   return {{"numbers", read.numbers}};
 }
 
-Json place_json(const analyze::SourceLine& at) {
-  Json place = {{"module", at.module}, {"offset", at.offset}};
-  if (!at.function.empty()) place["function"] = at.function;
-  if (!at.file.empty()) {
-    place["file"] = at.file;
-    place["line"] = at.line;
-  }
-  if (at.changed) place["changed"] = true;
-  return place;
-}
-
 class JsonView : public TraceView {
  public:
   void begin(const std::string& path, const trace::Manifest& manifest, const analyze::RunEnd& end) override {
-    Json head = {
-        {"trace", path},
-        {"id", hex(manifest.trace_id)},
-        {"reprise", manifest.reprise_version},
-        {"command", manifest.command},
-        {"directory", manifest.working_directory},
-        {"mpi", manifest.mpi},
-        {"mpi_library", manifest.mpi_library},
-        {"host", manifest.host},
-        {"architecture", manifest.architecture},
-        {"started", manifest.started},
-        {"seconds", manifest.seconds},
-        {"ranks", manifest.ranks > 0 ? manifest.ranks : end.world},
-        {"complete", manifest.complete},
-        {"exit_status", manifest.exit_status},
-        {"ended", manifest.complete ? manifest.ended : end.words},
-        {"missing_ranks", end.missing},
-        {"stopped_ranks", end.stopped},
-    };
-    if (end.cause) head["cause"] = *end.cause;
-    std::string text = dump(head);
+    std::string text = dump(trace_json(path, manifest, end));
     text.pop_back();  // the object goes on
     fmt::print("{},\"logs\":[", text);
   }
 
   void begin_rank(const analyze::RankEnd& rank) override {
-    Json head = {{"rank", rank.rank},
-                 {"host", rank.host},
-                 {"pid", rank.pid},
-                 {"total_calls", rank.calls},
-                 {"ended", rank_end_words(rank)}};
-    if (const auto status = rank_exit_code(rank)) head["exit_status"] = *status;
-    std::string text = dump(head);
+    std::string text = dump(rank_json(rank));
     text.pop_back();
     fmt::print("{}\n{},\"calls\":[", first_rank_ ? "" : ",", text);
     first_rank_ = false;
     first_call_ = true;
+    world_ = {};
     communicators_ = Json::array();
     notes_ = Json::array();
   }
@@ -98,6 +59,7 @@ class JsonView : public TraceView {
                               {"counter", communicator.counter},
                               {"my_rank", communicator.my_rank},
                               {"size", communicator.size},
+                              {"remote_size", communicator.remote},
                               {"members", members}});
   }
 
@@ -105,14 +67,25 @@ class JsonView : public TraceView {
     notes_.push_back({{"before_call", note.before_event}, {"key", note.key}, {"text", note.text}});
   }
 
-  void call(const analyze::Call& call, const std::string& function, const analyze::SourceLine& at) override {
+  void call(const analyze::Call& call, const analyze::Timeline& timeline, const analyze::SourceLine& at) override {
+    const std::string& function = timeline.function_of(call).name;
     Json json = {{"number", call.number}, {"function", function}};
     const ShownArguments shown = shown_arguments(function, call.arguments);
     if (shown.communicator) json["communicator"] = call.arguments[engine::kComm];
-    if (shown.peer) json["peer"] = call.arguments[engine::kPeer];
+    if (const std::string* name = timeline.event_name(call)) json["name"] = *name;
+    if (shown.peer) {
+      json["peer"] = call.arguments[engine::kPeer];
+      if (const auto world = world_rank(call, timeline, call.arguments[engine::kPeer])) json["peer_world"] = *world;
+    }
     if (shown.tag) json["tag"] = call.arguments[engine::kTag];
     if (shown.bytes) json["bytes"] = call.arguments[engine::kBytes];
-    for (const auto& outcome : call.wildcards) json["wildcards"].push_back(wildcard_json(outcome));
+    for (const auto& outcome : call.wildcards) {
+      Json one = wildcard_json(outcome);
+      if (outcome.code >= trace::kSourceBase)
+        if (const auto world = world_rank(call, timeline, outcome.code - trace::kSourceBase))
+          one["source_world"] = *world;
+      json["wildcards"].push_back(std::move(one));
+    }
     if (call.poll) json["poll"] = {{"failures", call.poll->failures}, {"succeeded", call.poll->succeeded}};
     if (call.reports_indices) json["indices"] = call.indices.empty() ? Json() : Json(call.indices);
     if (call.time && std::isfinite(*call.time)) json["time"] = *call.time;
@@ -132,10 +105,16 @@ class JsonView : public TraceView {
   void end() override { fmt::print("]}}\n"); }
 
  private:
+  std::optional<std::uint32_t> world_rank(const analyze::Call& call, const analyze::Timeline& timeline,
+                                          std::int64_t rank) {
+    return world_.peer(timeline.communicators(), call.arguments[engine::kComm], rank);
+  }
+
   bool first_rank_ = true;
   bool first_call_ = true;
   Json communicators_;
   Json notes_;
+  analyze::WorldRanks world_;  // of the current rank
 };
 
 }  // namespace

@@ -1,69 +1,62 @@
-// The trace as a table for people, on stdout.
-#include <fmt/chrono.h>
+// The calls of a trace as a table for people, on stdout.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <ctime>
+#include <set>
 
+#include "analyze/world_ranks.hpp"
 #include "base/text.hpp"
 #include "report/call_words.hpp"
+#include "report/trace_head.hpp"
 #include "report/trace_view.hpp"
 
 namespace reprise::report {
 
 namespace {
 
-std::string when(std::int64_t seconds) {
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  if (!::localtime_r(&time, &parts) || parts.tm_year > 8000 || parts.tm_year < 70) return "at an unknown time";
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
-}
-
 class TableView : public TraceView {
  public:
-  explicit TableView(Paint paint) : paint_(paint) {}
+  TableView(Paint paint, bool filtered) : paint_(paint), filtered_(filtered) {}
 
   void begin(const std::string& path, const trace::Manifest& manifest, const analyze::RunEnd& end) override {
-    std::string library = manifest.mpi_library.empty() ? manifest.mpi : manifest.mpi_library;
-    std::replace(library.begin(), library.end(), '\t', ' ');  // MPICH's version has tabs in it
-    fmt::print("{}\n", paint_.bold(printable(path)));
-    fmt::print("  command   {}\n", printable(shell_words(manifest.command)));
-    fmt::print("  where     {} on {} ({})\n", printable(manifest.working_directory), printable(manifest.host),
-               printable(manifest.architecture));
-    fmt::print("  when      {}, {:.3f} s\n", when(manifest.started), manifest.seconds);
-    fmt::print("  MPI       {}\n", printable(library.substr(0, library.find(','))));
-    fmt::print("  ranks     {}\n", ranks_words(manifest, end));
-    fmt::print("  ended     {}\n", ended_words(manifest, end));
+    print_trace_head(paint_, path, manifest, end);
   }
 
   void begin_rank(const analyze::RankEnd& rank) override {
     const std::string end = rank.trouble.empty() ? rank_end_words(rank) : "not readable";
-    fmt::print("\n{}  {}, pid {} on {}, {}\n", paint_.bold(fmt::format("rank {}", rank.rank)),
-               counted(rank.calls, "call"), rank.pid, printable(rank.host), end);
+    head_ = fmt::format("\n{}  {}, pid {} on {}, {}\n", paint_.bold(fmt::format("rank {}", rank.rank)),
+                        counted(rank.calls, "call"), rank.pid, printable(rank.host), end);
     titled_ = false;
+    defined_.clear();
+    world_ = {};
+    if (!filtered_) put_head();
   }
 
   void communicator(std::size_t number, const engine::CommunicatorRecord& communicator) override {
-    if (number > 1) aside(communicator_definition_words(number, communicator));  // world and self need no words
+    if (!filtered_ && number > 1) aside(communicator_definition_words(number, communicator));
   }
 
   void note(const engine::NoteRecord& note) override {
-    aside(paint_.careful(printable(note.key)) + ": " + printable(note.text));
+    if (!filtered_) aside(paint_.careful(printable(note.key)) + ": " + printable(note.text));
   }
 
-  void call(const analyze::Call& call, const std::string& function, const analyze::SourceLine& at) override {
+  void call(const analyze::Call& call, const analyze::Timeline& timeline, const analyze::SourceLine& at) override {
+    put_head();
+    if (filtered_) define(call, timeline);
     if (!titled_) row("#", "call", "comm", "peer", "tag", "bytes", "outcome", "at", true);
     titled_ = true;
+    const std::string& function = timeline.function_of(call).name;
     const ShownArguments shown = shown_arguments(function, call.arguments);
     const auto& values = call.arguments;
+    std::string outcome = outcome_words(call);
+    if (const std::string* name = timeline.event_name(call)) outcome = '"' + printable(*name) + '"';
     row(std::to_string(call.number), printable(function),
-        shown.communicator ? communicator_words(values[engine::kComm]) : "",
-        shown.peer ? peer_words(values[engine::kPeer]) : "", shown.tag ? tag_words(values[engine::kTag]) : "",
-        shown.bytes ? std::to_string(values[engine::kBytes]) : "", outcome_words(call), at.text(), false);
+        shown.communicator ? communicator_words(values[engine::kComm]) : "", shown.peer ? peer(call, timeline) : "",
+        shown.tag ? tag_words(values[engine::kTag]) : "", shown.bytes ? std::to_string(values[engine::kBytes]) : "",
+        outcome, at.text(), false);
   }
 
   void end_rank(std::uint64_t left_out, const std::string& trouble) override {
+    if (left_out > 0 || !trouble.empty()) put_head();
     if (left_out > 0) aside(counted(left_out, "more call") + " (--limit 0 shows all)");
     if (!trouble.empty()) aside(paint_.bad("the log is not readable further: ") + printable(trouble));
   }
@@ -71,19 +64,28 @@ class TableView : public TraceView {
   void end() override {}
 
  private:
-  static std::string ranks_words(const trace::Manifest& manifest, const analyze::RunEnd& end) {
-    std::string words = std::to_string(manifest.ranks > 0 ? manifest.ranks : end.world);
-    if (!end.missing.empty()) words += "; not recorded: " + number_ranges(end.missing);
-    if (!end.stopped.empty()) words += "; recording stopped early: " + number_ranges(end.stopped);
-    return words;
-  }
-
-  static std::string ended_words(const trace::Manifest& manifest, const analyze::RunEnd& end) {
-    if (!manifest.complete) return "recording itself was cut off; ranks: " + end.words;
-    return printable(manifest.ended);
+  void put_head() {
+    fmt::print("{}", head_);
+    head_.clear();
   }
 
   static void aside(const std::string& text) { fmt::print("{:>8}  {}\n", "", text); }
+
+  // The communicator of a call that is shown, the first time.
+  void define(const analyze::Call& call, const analyze::Timeline& timeline) {
+    const std::int64_t number = call.arguments[engine::kComm];
+    if (number < 2 || static_cast<std::size_t>(number) >= timeline.communicators().size()) return;
+    if (!defined_.insert(number).second) return;
+    const auto index = static_cast<std::size_t>(number);
+    aside(communicator_definition_words(index, timeline.communicators()[index]));
+  }
+
+  // As the program named it, and the world rank if that is another number.
+  std::string peer(const analyze::Call& call, const analyze::Timeline& timeline) {
+    const std::int64_t rank = call.arguments[engine::kPeer];
+    const auto in_world = world_.peer(timeline.communicators(), call.arguments[engine::kComm], rank);
+    return in_world && *in_world != rank ? fmt::format("{}=w{}", rank, *in_world) : peer_words(rank);
+  }
 
   void row(const std::string& number, const std::string& call, const std::string& comm, const std::string& peer,
            const std::string& tag, const std::string& bytes, const std::string& outcome, const std::string& at,
@@ -96,11 +98,17 @@ class TableView : public TraceView {
   }
 
   Paint paint_;
+  bool filtered_;
+  std::string head_;  // of the rank, until it is printed
   bool titled_ = false;
+  std::set<std::int64_t> defined_;
+  analyze::WorldRanks world_;
 };
 
 }  // namespace
 
-std::unique_ptr<TraceView> table_view(Paint paint) { return std::make_unique<TableView>(paint); }
+std::unique_ptr<TraceView> table_view(Paint paint, bool filtered) {
+  return std::make_unique<TableView>(paint, filtered);
+}
 
 }  // namespace reprise::report

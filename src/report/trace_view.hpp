@@ -1,4 +1,5 @@
-// A whole trace, written as it is read: a header, then rank after rank. What is written how is the view's business.
+// The calls of a trace, written as they are read: a header, then rank after rank. What is written how is the view's
+// business.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,15 @@ class TraceView {
   virtual void begin_rank(const analyze::RankEnd& rank) = 0;
   virtual void communicator(std::size_t number, const engine::CommunicatorRecord& communicator) = 0;
   virtual void note(const engine::NoteRecord& note) = 0;
-  virtual void call(const analyze::Call& call, const std::string& function, const analyze::SourceLine& at) = 0;
-  // `left_out` calls were not asked for; `trouble` says where the log stops being readable.
+  virtual void call(const analyze::Call& call, const analyze::Timeline& timeline, const analyze::SourceLine& at) = 0;
+  // `left_out` calls that match were not asked for; `trouble` says where the log stops being readable.
   virtual void end_rank(std::uint64_t left_out, const std::string& trouble) = 0;
   virtual void end() = 0;
 };
 
-std::unique_ptr<TraceView> table_view(Paint paint);
+// `filtered`: only some calls are shown, so ranks without any of them, notes, and communicators that none of them uses
+// are left out.
+std::unique_ptr<TraceView> table_view(Paint paint, bool filtered);
 std::unique_ptr<TraceView> json_view();
 
 }  // namespace reprise::report
