@@ -32,7 +32,7 @@ def small_trace(scene):
 def show(scene, trace):
     """Without the scene's bookkeeping: thousands of these run."""
     try:
-        done = subprocess.run([scene.settings.reprise, "show", str(trace)], capture_output=True, timeout=LIMIT,
+        done = subprocess.run([scene.settings.reprise, "show", "--calls", str(trace)], capture_output=True, timeout=LIMIT,
                               env=scene.environment(), stdin=subprocess.DEVNULL, start_new_session=True)
     except subprocess.TimeoutExpired:
         return None

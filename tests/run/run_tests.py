@@ -31,6 +31,7 @@ import harness
 import languages
 import random_programs
 import scale
+import show
 import system
 
 SUITES = {
@@ -45,6 +46,7 @@ SUITES = {
     "random": random_programs.cases,
     "random_programs": random_programs.plain_cases,
     "system": system.cases,
+    "show": show.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
 PLAIN = {"programs", "random_programs"}  # without Reprise; not part of "all"
