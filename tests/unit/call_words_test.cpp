@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 namespace reprise::report {
 namespace {
 
@@ -41,6 +43,19 @@ TEST(CallWords, Outcomes) {
   call.reports_indices = true;
   call.unfinished = true;
   EXPECT_EQ(outcome_words(call), "no active request; did not return");
+}
+
+TEST(CallWords, Reads) {
+  Call call;
+  call.read.emplace();
+  call.read->numbers = {1, -2};
+  EXPECT_EQ(outcome_words(call), "1 -2");
+  call.read->numbers.clear();
+  call.read->bytes = 16;
+  EXPECT_EQ(outcome_words(call), "16 random bytes");
+  call.read->error = EINVAL;
+  EXPECT_EQ(outcome_words(call), "failed: Invalid argument");
+  EXPECT_FALSE(shown_arguments("clock_gettime", {0, 0, 1, 0}).tag);
 }
 
 TEST(CallWords, Names) {
