@@ -49,6 +49,13 @@ CallStream::Step CallStream::peek() {
   }
 }
 
+std::uint32_t CallStream::peek_site() const {
+  if (hits_left_ > 0) return model_.predicted_site();
+  ByteReader in(record_->payload);
+  const auto flags = in.fixed<std::uint8_t>();
+  return flags & trace::kSiteFollows ? static_cast<std::uint32_t>(in.varint()) : model_.predicted_site();
+}
+
 LoggedCall CallStream::take_call() {
   LoggedCall call;
   call.number = next_number_;

@@ -67,6 +67,8 @@ class CallStream {
 
   // What comes next, without taking it. Definitions on the way are applied.
   Step peek();
+  // Where the next call comes from (peek() must have said Call).
+  std::uint32_t peek_site() const;
   // Takes the next call (peek() must have said Call).
   LoggedCall take_call();
   // The same in the common case, without a detour: the next call is predicted to come from this site (kNoSite: look

@@ -43,31 +43,28 @@ Replayer::LocalSite& Replayer::local(std::uint32_t number) {
   return site;
 }
 
-Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, const Arguments& arguments) {
-  LoggedCall logged;
-  const Fit fit = take(function, caller, arguments, logged);
-  return fit == Fit::Follows ? compare(logged) : fit;
+bool Replayer::read_comes() {
+  if (stream_.peek() != CallStream::Step::Call) return false;
+  const std::uint32_t site = stream_.peek_site();
+  if (site >= stream_.sites().size()) return false;
+  const FunctionId function = function_id(stream_.sites()[site].function);
+  return function >= functions_.first_read && function != kUnknownFunction;
 }
 
 Replayer::Fit Replayer::call_past_reads(FunctionId function, const void* caller, const Arguments& arguments,
                                         std::uint64_t& passed) {
-  for (;;) {
-    LoggedCall logged;
-    const Fit fit = take(function, caller, arguments, logged);
-    if (fit != Fit::Follows) return fit;
-    const FunctionId recorded = local(logged.site).function;
-    if (recorded < functions_.first_read || recorded >= functions_.count) return compare(logged);
-    ++passed;
+  for (; read_comes(); ++passed) {
+    stream_.take_call();
     while (stream_.peek() == CallStream::Step::Outcome) {
       const Record record = stream_.take_outcome();
       int error = 0;
       if (record.kind == Kind::Numbers) stream_.numbers(record, numbers_, error);  // keeps the lanes right
     }
   }
+  return call(function, caller, arguments);
 }
 
-// What comes next in the log must be a call.
-Replayer::Fit Replayer::take(FunctionId function, const void* caller, const Arguments& arguments, LoggedCall& out) {
+Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, const Arguments& arguments) {
   function_ = function;
   caller_ = caller;
   arguments_ = arguments;
@@ -79,19 +76,14 @@ Replayer::Fit Replayer::take(FunctionId function, const void* caller, const Argu
     case CallStream::Step::Outcome:
       return differs("the recorded run got an outcome here, but this run makes another call", &last_);
   }
-  out = stream_.take_call();
-  if (out.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
-  last_ = out;
-  return Fit::Follows;
-}
-
-// Is it the call that the program makes?
-Replayer::Fit Replayer::compare(const LoggedCall& logged) {
+  const LoggedCall logged = stream_.take_call();
+  if (logged.site >= stream_.sites().size()) return differs(stream_.error(), nullptr);
+  last_ = logged;
   LocalSite& site = local(logged.site);
   if (!site.address && stream_.sites()[logged.site].module == 0) {
     // Code that belongs to no module (compiled at run time) has another address each time: take it as it comes.
-    site.address = caller_;
-    index_.insert(function_, caller_, logged.site);
+    site.address = caller;
+    index_.insert(function, caller, logged.site);
   }
   const bool same_place = stream_.sites()[logged.site].module == 0 || site.address == caller_;
   if (site.function != function_) return differs("another function is called" + and_polls(), &logged);

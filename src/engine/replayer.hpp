@@ -43,7 +43,9 @@ class Replayer {
   Fit numbers(std::span<std::int64_t> out, int& error);
   Fit bytes(std::span<std::uint8_t> room, std::size_t& size, int& error);
 
-  // The same as call(), after the reads that lie in the log before it (FunctionTable::first_read). They are counted.
+  // Is the next call in the log a read (FunctionTable::first_read)?
+  bool read_comes();
+  // The same as call(), after the reads that lie in the log before it. They are counted.
   Fit call_past_reads(FunctionId function, const void* caller, const Arguments& arguments, std::uint64_t& passed);
 
   // The current call has made the communicator with this number (nothing: it made none, and the next would get it).
@@ -78,8 +80,6 @@ class Replayer {
   std::string and_polls() const;
   std::string why_another_place(std::uint32_t module) const;
   Fit call_with_care(FunctionId function, const void* caller, const Arguments& arguments);
-  Fit take(FunctionId function, const void* caller, const Arguments& arguments, LoggedCall& out);
-  Fit compare(const LoggedCall& logged);
   LocalSite& local(std::uint32_t site);
   FunctionId function_id(std::uint32_t number);
   Fit outcome(trace::Kind kind, trace::Record& out);

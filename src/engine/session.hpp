@@ -189,9 +189,10 @@ class Session {
   trace::Info description_;
   bool recorder_begun_ = false;
   bool early_begun_ = false;
-  bool reads_stopped_ = false;  // for good
-  bool reads_paused_ = false;   // until attach()
-  bool early_differs_ = false;  // early_log_ was not followed to MPI_Init
+  bool reads_stopped_ = false;         // for good
+  bool reads_paused_ = false;          // until attach()
+  bool early_differs_ = false;         // early_log_ was not followed to MPI_Init
+  std::optional<Read> early_surplus_;  // the first that the log does not have; right if another thread calls MPI next
   std::size_t early_reads_ = 0;
   std::optional<Replayer> early_log_;  // the log that this process will be attached to, if it is what it seems to be
   std::optional<std::uint32_t> early_rank_;  // as the launcher said when the first read was made

@@ -110,7 +110,11 @@ bool Session::replay_read(const Read& read, const std::size_t& bytes, Outcome ou
       supervisor_.report_place();  // the process may end any moment now
     return true;
   }
-  if (reads_stopped_ || !early_log_ || early_differs_) return false;
+  if (reads_stopped_ || !early_log_ || early_differs_ || early_surplus_) return false;
+  if (!early_log_->read_comes()) {
+    early_surplus_ = read;
+    return false;
+  }
   Replayer::Fit fit = early_log_->call(read.function, read.caller, read.arguments);
   if (fit == Replayer::Fit::Follows) fit = outcome(*early_log_);
   early_differs_ = fit != Replayer::Fit::Follows;
@@ -133,9 +137,13 @@ void Session::early_call(FunctionId function, const void* caller, const Argument
     return;
   }
   if (early_differs_) return;
+  Replayer::Fit fit;
   std::uint64_t passed = 0;
-  early_differs_ = (reads_stopped_ ? early_log_->call_past_reads(function, caller, arguments, passed)
-                                   : early_log_->call(function, caller, arguments)) != Replayer::Fit::Follows;
+  if (reads_stopped_) fit = early_log_->call_past_reads(function, caller, arguments, passed);
+  else if (early_surplus_)
+    fit = early_log_->call(early_surplus_->function, early_surplus_->caller, early_surplus_->arguments);
+  else fit = early_log_->call(function, caller, arguments);
+  early_differs_ = fit != Replayer::Fit::Follows;
 }
 
 // Called by a thread that is not the main one, before it makes its first MPI call.

@@ -16,6 +16,7 @@ PROGRAMS = {
     "fork_child": (2, []),
     "thread_clocks": (2, []),
     "clock_in_malloc": (2, []),
+    "mpi_in_thread": (3, []),
 }
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-mpi4py is for
 
