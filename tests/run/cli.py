@@ -188,6 +188,7 @@ def installed(scene):
     moved = scene.dir / "elsewhere"
     prefix.rename(moved)
     command = str(moved / "bin" / "reprise")
+    scene.check((moved / "include" / "reprise" / "reprise.h").is_file(), "the header for programs is not installed")
     launch = scene.launch(3, scene.program("recv_any"))
     scene.clear()
     result = scene.run([command, "record", "-o", scene.dir / "trace", "--", *launch])
