@@ -16,9 +16,19 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
-echo "Installing: ${missing[*]}"
+stop() {
+  echo "These packages are missing: ${missing[*]}" >&2
+  echo "$1" >&2
+  exit 1
+}
+command -v apt-get >/dev/null || stop "This is no Debian: install their like, and build with cmake (see README.md)."
 as_root=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || stop "Without sudo only root can install them: apt-get install ${missing[*]}"
+  as_root=(sudo env DEBIAN_FRONTEND=noninteractive)  # sudo keeps the environment from what it starts
+fi
+
+echo "Installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -q
 "${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
