@@ -170,6 +170,11 @@ void Monitor::greet(Newcomer& newcomer, std::string_view line, std::string_view 
   if (words.size() == 4 && words[0] == "ended" && words[1] == token_ && engine::parse_number(words[2], pid) &&
       engine::parse_number(words[3], status))
     ended_[pid] = status;
+  if (words.size() == 3 && words[0] == "arrived" && words[1] == token_ && engine::parse_number(words[2], rank) &&
+      rank < ranks_.size()) {
+    ranks_[rank].arrived = true;
+    last_arrival_ = clock_.now();
+  }
   if (words.size() != 5 || words[0] != "hello" || words[1] != token_ || !engine::parse_number(words[2], rank) ||
       !engine::parse_number(words[3], world) || !engine::parse_number(words[4], pid))
     return;
@@ -282,17 +287,26 @@ std::optional<Verdict> Monitor::judge() {
   return verdict ? verdict : judge_computing();
 }
 
+// Launchers and MPI_Init may take long for reasons of their own. But where some ranks have come to MPI_Init, the others
+// are under way, too.
 std::optional<Verdict> Monitor::judge_start() const {
   JobClock::Time last_change = last_arrival_;
   for (const MonitoredRank& rank : ranks_)
     if (rank.connected) last_change = std::max(last_change, rank.changed);
-  if (clock_.now() - last_change < patience_.start) return std::nullopt;
-  const auto missing =
-      std::find_if(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return !rank.connected; });
+  const auto still = clock_.now() - last_change;
+  const bool some_arrived =
+      std::any_of(ranks_.begin(), ranks_.end(), [](const MonitoredRank& rank) { return rank.arrived; });
+  const auto find = [&](auto matches) {
+    return static_cast<std::uint32_t>(std::find_if(ranks_.begin(), ranks_.end(), matches) - ranks_.begin());
+  };
+  const std::uint32_t absent = find([](const MonitoredRank& rank) { return !rank.arrived && !rank.connected; });
+  if (some_arrived && absent < ranks_.size() && still >= patience_.start)
+    return Verdict{Verdict::Kind::Stalled, absent, {}, "it has not come to MPI_Init, but others have"};
+  if (still < patience_.launch) return std::nullopt;
   return Verdict{Verdict::Kind::Stalled,
-                 static_cast<std::uint32_t>(missing - ranks_.begin()),
+                 find([](const MonitoredRank& rank) { return !rank.connected; }),
                  {},
-                 any_connected() ? "it has not come to MPI_Init" : "no rank has come through MPI_Init"};
+                 any_connected() ? "it has not come through MPI_Init" : "no rank has come through MPI_Init"};
 }
 
 // A rank waits for one that waits for another, and so on: the one at the end is the one to look at.

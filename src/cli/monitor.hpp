@@ -24,6 +24,7 @@ struct MonitoredRank {
   UniqueFd socket;
   std::string received;  // of the current line
   pid_t pid = 0;
+  bool arrived = false;  // at MPI_Init
   bool connected = false;
   bool gone = false;        // was connected, and its process has ended
   std::uint64_t event = 0;  // calls made so far, the current one included
@@ -52,7 +53,8 @@ struct Verdict {
 struct Patience {
   std::chrono::milliseconds standstill;  // every rank waits in a call
   std::chrono::milliseconds computing;   // a rank is between two calls, or beyond its last
-  std::chrono::milliseconds start;       // until all ranks have come through MPI_Init
+  std::chrono::milliseconds start;       // a rank has not come to MPI_Init, but others have
+  std::chrono::milliseconds launch;      // the launcher, or MPI_Init itself, is at work
 };
 
 class Monitor {

@@ -132,10 +132,11 @@ milliseconds seconds(double value) { return milliseconds(static_cast<std::int64_
 // run. Replayed, the same needs as much of the job's own time (cli/job_clock.hpp), or somewhat more where the machine
 // is slower. That time is not known of processes on other machines, nor how long those take to start.
 Patience patience_for(const Recorded& recorded, bool known_run, bool local, double wanted) {
-  if (wanted > 0) return {seconds(wanted), seconds(wanted), seconds(wanted + (local ? 3 : 180))};
-  const double computing = local ? 3 + 3 * recorded.seconds : 10 + 5 * recorded.seconds;
-  const double standstill = known_run ? std::min(600.0, computing) : std::max(60.0, computing);
-  return {seconds(standstill), seconds(std::max(computing, standstill)), seconds(computing + (local ? 3 : 180))};
+  double computing = local ? 3 + 3 * recorded.seconds : 10 + 5 * recorded.seconds;
+  double standstill = known_run ? std::min(600.0, computing) : std::max(60.0, computing);
+  if (wanted > 0) computing = standstill = wanted;
+  const double start = computing + (local ? 3 : 60);
+  return {seconds(standstill), seconds(std::max(computing, standstill)), seconds(start), seconds(180 + computing)};
 }
 
 // The words for the end of a run that did not end by itself.
@@ -279,6 +280,14 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     report_places(monitor, trace);
     return *status == 0 || monitor.any_connected() ? kDiverged : exit_code(*status);
   }
+  // The ranks have done everything. If their launcher has not, that may have been so in the recorded run, too.
+  const int code = exit_code(*status);
+  const bool same_end = !trace.manifest.complete || !other_command.empty() || code == trace.manifest.exit_status;
+  if (!same_end && code != 0) {
+    say("the replay diverged: all ranks did what was recorded, but the command ended with {}, recorded was {}",
+        status_words(*status), trace.manifest.exit_status);
+    return kDiverged;
+  }
   if (!options.quiet) {
     std::uint64_t calls = 0;
     for (const Monitor::Log& log : recorded.logs) calls += log.total;
@@ -290,7 +299,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     say("{}", how_it_ended(recorded, trace.manifest));
     return trace.manifest.exit_status;
   }
-  return exit_code(*status);
+  return code;
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ class Replayer {
 
   // The program has ended: is there anything left that it should have done?
   Fit end_of_program();
+  // It has done everything, but ends in another way.
+  Fit other_end(std::string reason) { return differs(std::move(reason), nullptr); }
 
   // Number of the next call; calls made so far.
   std::uint64_t next_event() const { return stream_.next_number(); }

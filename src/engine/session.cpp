@@ -97,6 +97,16 @@ void Session::decline(const std::string& why) {
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
 }
 
+void Session::arrives() {
+  if (mode() != Mode::Replay) return;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    std::uint32_t rank = 0;
+    if (!parse_number(environment(name), rank)) continue;
+    Supervisor::announce(configuration_.monitor, rank);
+    return;
+  }
+}
+
 void Session::attach(const Identity& identity, void (*progress)(), void (*settle)()) {
   if (attached_) return;
   attached_ = true;
@@ -328,9 +338,8 @@ void Session::process_exits(int status) {
     const trace::End end = replayer_->stream().reader().end();
     const bool known = end.kind == trace::EndKind::Finalized || end.kind == trace::EndKind::Exited;
     if (known && end.value != status)
-      insist(replayer_->mismatch(("the program ends with exit status " + std::to_string(status) + ", recorded was " +
-                                  std::to_string(end.value))
-                                     .c_str()));
+      insist(replayer_->other_end("the program ends with exit status " + std::to_string(status) + ", recorded was " +
+                                  std::to_string(end.value)));
     if (!finalized_ && !held_) supervisor_.hold(nullptr, kForEver);
     supervisor_.entered(replayer_->next_event(), RankState::Finalized);
     supervisor_.report_place();

@@ -46,6 +46,8 @@ class Session {
   void wake(const FunctionTable& functions);
   // This process cannot be served; the record command will say why.
   void decline(const std::string& why);
+  // The API is about to be brought up, which may take its time.
+  void arrives();
   // The rank is known: open the log. `progress` moves messages while the rank waits for others (hold()); `settle` logs
   // what is known of a call that will never return, because the process exits inside it.
   void attach(const Identity& identity, void (*progress)(), void (*settle)());

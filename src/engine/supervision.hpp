@@ -5,6 +5,7 @@
 //                     warn \t TEXT
 //                     trouble \t TEXT                         this rank cannot be replayed; it waits to be ended
 //                     diverged EVENT \t FIELD \t FIELD ...     then the rank waits to be ended
+//                     arrived TOKEN RANK                      over one of its own: about to call MPI_Init
 //   launcher -> command  ended TOKEN PID STATUS              over one of its own: a child that did not end well
 //   command -> rank   release                                 every rank has reached its end: end as recorded
 //                     abort                                   somebody diverged: end at once

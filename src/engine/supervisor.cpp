@@ -70,6 +70,14 @@ int connect_to(const std::string& host, const std::string& port) {
   return fd;
 }
 
+int connect_to_one_of(std::string_view hosts, std::string_view port) {
+  for (const auto host : split(hosts, ',')) {
+    const int fd = connect_to(std::string(host), std::string(port));
+    if (fd >= 0) return fd;
+  }
+  return -1;
+}
+
 void sleep_milliseconds(long milliseconds) {
   const timespec pause{milliseconds / 1000, milliseconds % 1000 * 1000000};
   nanosleep(&pause, nullptr);
@@ -77,13 +85,21 @@ void sleep_milliseconds(long milliseconds) {
 
 }  // namespace
 
+void Supervisor::announce(std::string_view address, std::uint32_t rank) {
+  const auto parts = split(address, ':');
+  const int fd = parts.size() == 3 ? connect_to_one_of(parts[0], parts[1]) : -1;
+  if (fd < 0) return;
+  const std::string line = "arrived " + std::string(parts[2]) + ' ' + std::to_string(rank) + '\n';
+  if (send(fd, line.data(), line.size(), MSG_NOSIGNAL) < 0) {
+    // The command is gone; the rank will notice when it connects.
+  }
+  close(fd);
+}
+
 Result<void> Supervisor::connect(std::string_view address, std::uint32_t rank, std::uint32_t ranks) {
   const auto parts = split(address, ':');
   if (parts.size() != 3) return Error{"REPRISE_MONITOR is not set as `reprise replay` sets it"};
-  for (const auto host : split(parts[0], ',')) {
-    socket_ = connect_to(std::string(host), std::string(parts[1]));
-    if (socket_ >= 0) break;
-  }
+  socket_ = connect_to_one_of(parts[0], parts[1]);
   if (socket_ < 0)
     return Error{"rank " + std::to_string(rank) + " cannot reach the replay command at " +
                  std::string(address.substr(0, address.rfind(':')))};

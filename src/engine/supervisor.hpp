@@ -15,6 +15,9 @@ class Supervisor {
  public:
   // `address` is REPRISE_MONITOR: host[,host...]:port:token.
   Result<void> connect(std::string_view address, std::uint32_t rank, std::uint32_t ranks);
+  // Before MPI_Init: tells the command that this rank has come to it. A connection of its own, since the rank is only
+  // what the launcher's variables say.
+  static void announce(std::string_view address, std::uint32_t rank);
   // From now on the place is kept in this file of the command (REPRISE_PLACES), where it outlives the process. Without
   // it (on another machine), what was reported last has to do.
   void keep_place_in(const char* file, std::uint32_t rank);

@@ -92,6 +92,11 @@ void print_divergence(std::uint32_t rank, const engine::DivergenceReport& report
   std::string recorded = reported_words(lines, report.recorded, "");
   if (recorded.empty()) recorded = call_at(trace, rank, report.event, lines);
   std::string now = reported_words(lines, report.actual, "no further call");
+  if (now == recorded && report.recorded.offset != report.actual.offset) {
+    // Two calls of one line: a compiler that has unrolled a loop or copied a function into two places.
+    recorded += fmt::format(" [{:#x}]", report.recorded.offset);
+    now += fmt::format(" [{:#x}]", report.actual.offset);
+  }
   // A crash may be in a library, far from the program's own lines.
   if (report.actual.function.find("MPI_") == std::string::npos) now += after_call(trace, rank, report.event, lines);
   print_two_calls(recorded.empty() ? "no further call" : recorded, now);

@@ -20,6 +20,7 @@ template <class Real>
 int Init(Entry& entry, Real real, int* argc, char*** argv) {
   if (entry.passive()) return real(argc, argv);
   entry.begin(Call{});
+  Session::get().arrives();
   const int rc = real(argc, argv);
   if (rc == MPI_SUCCESS) mpi_started(MPI_THREAD_SINGLE);
   entry.end();
@@ -30,6 +31,7 @@ template <class Real>
 int Init_thread(Entry& entry, Real real, int* argc, char*** argv, int required, int* provided) {
   if (entry.passive()) return real(argc, argv, required, provided);
   entry.begin(Call{});
+  Session::get().arrives();
   const int rc = real(argc, argv, required, provided);
   if (rc == MPI_SUCCESS) mpi_started(*provided);
   entry.end();
