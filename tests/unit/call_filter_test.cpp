@@ -89,7 +89,7 @@ class CallMatcherTest : public testing::Test {
     run.call(0, kBarrier, {2, 0, 0, 0});  // 5
     run.receive_any(0, 1, 0, 2);          // 6: from world rank 2
     run.call(0, kRecv, {0, 0, 0, 8});     // 7: a named source and tag 0
-    run.rank(0).event("here", nullptr);   // 8
+    run.rank(0).named_event("here", nullptr);   // 8
     run.finish();
   }
   using Numbers = std::vector<std::uint64_t>;

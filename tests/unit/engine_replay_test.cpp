@@ -310,12 +310,12 @@ TEST_F(NamedEvents, MoreNamesThanFitAreHarmless) {
   ASSERT_TRUE(recorder.attach(other.fd(), {kTestTrace, 0, 0}, {}, false));
   const std::uint32_t count = trace::kMaxNames + 50;
   const auto name = [](std::uint32_t i) { return "step " + std::to_string(i); };
-  for (std::uint32_t i = 0; i < count; ++i) recorder.event(name(i).c_str(), site(20));
+  for (std::uint32_t i = 0; i < count; ++i) recorder.named_event(name(i).c_str(), site(20));
   recorder.writer().finish({trace::EndKind::Finalized, 0, false});
   auto reader = trace::RankReader::open(other.fd(), 0, kTestTrace);
   ASSERT_TRUE(reader);
   Replayer again(CallStream(std::move(*reader)), kTable);
-  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(again.event(name(i).c_str(), site(20)), Fit::Follows) << i;
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_EQ(again.named_event(name(i).c_str(), site(20)), Fit::Follows) << i;
 }
 
 }  // namespace

@@ -117,9 +117,9 @@ TEST(RunSummary, ManyRanksAreTakenTogether) {
 
 TEST(RunSummary, EventsAndFilters) {
   SyntheticRun run(2);
-  for (int i = 0; i < 3; ++i) run.rank(0).event("step", nullptr);
-  run.rank(1).event("step", nullptr);
-  run.rank(1).event("end", nullptr);
+  for (int i = 0; i < 3; ++i) run.rank(0).named_event("step", nullptr);
+  run.rank(1).named_event("step", nullptr);
+  run.rank(1).named_event("end", nullptr);
   run.call(1, kSend, {0, 0, 1, 8});
   run.finish();
   const RunSummary all = summary_of(run);
