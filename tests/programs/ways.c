@@ -109,7 +109,7 @@ static void take_chance(void) {
 static void leave(void) {
   if (way("exit")) exit(0);
   if (way("vanish")) _exit(0);
-  if (way("suicide")) kill(getpid(), SIGKILL);
+  if (way("suicide")) kill((pid_t)syscall(SYS_getpid), SIGKILL);
   if (way("segv")) *(volatile int* volatile)0 = 1;  //@segv
   if (way("sigabrt")) abort();
   if (way("mpi-abort")) MPI_Abort(MPI_COMM_WORLD, 5);  //@mpi-abort
@@ -117,7 +117,7 @@ static void leave(void) {
   if (way("sleep")) sleep(1000);
   if (way("slow")) {
     int fd = out_file("pid", ".txt", O_WRONLY);
-    dprintf(fd, "%d\n", (int)getpid());
+    dprintf(fd, "%d\n", (int)(pid_t)syscall(SYS_getpid));
     close(fd);
     sleep(1);
   }

@@ -42,7 +42,7 @@ def at(rank, recorded="", now="", says="", places=()):
 ANYBODY = {0, 1, 2}
 WAYS = {
     # another call, more, fewer
-    "function": at(1, "send", "ssend", "another MPI function"),
+    "function": at(1, "send", "ssend", "another function"),
     "more": at(0, "recv-any", "more"),
     "probe": at(0, "recv-any", "probe"),
     "specific": at(0, "recv-any", "recv-specific", "another place"),
@@ -71,7 +71,7 @@ WAYS = {
     "no-cancel": at(0, "cancel", "wait-cancelled"),
     "deadlock": at(0, says="every rank waits", places=["wait-1", "recv-42", "bcast"]),
     # collectives and communicators
-    "collective": at(1, "allreduce", "reduce", "another MPI function"),
+    "collective": at(1, "allreduce", "reduce", "another function"),
     "skip": at(2, "barrier", "allgather"),
     "group": at(ANYBODY, "create", says="communicator"),
     "merge": at(ANYBODY, "merge", says="another order"),
@@ -82,7 +82,7 @@ WAYS = {
     "suicide": at(1, "send", says="SIGKILL"),
     "segv": at(1, "send", "segv", "SIGSEGV"),
     "sigabrt": at(1, "send", says="SIGABRT"),
-    "mpi-abort": at(1, "send", "mpi-abort", "another MPI function"),
+    "mpi-abort": at(1, "send", "mpi-abort", "another function"),
     "finalize": at(1, "send", "early-finalize"),
     "status": at(1, says="exit status 3, recorded was 0(.*\n)+.*now: .*after MPI_Finalize"),
     # no further call

@@ -29,11 +29,13 @@ def need(tool):
 
 
 def calls_with_places(scene):
-    """(function, file, line) of every call in the trace."""
-    result = scene.run([scene.settings.reprise, "show", "--json", scene.dir / "trace"])
+    """(function, file, line) of every MPI call in the trace. Clocks and the like are read by libgfortran itself."""
+    result = scene.run([scene.settings.reprise, "show", "--calls", "--json", scene.dir / "trace"])
     scene.check_status(result, 0, "show")
     for log in json.loads(result.out)["logs"]:
         for call in log["calls"]:
+            if not call["function"].startswith("MPI_"):
+                continue
             yield call["function"], call["at"].get("file", call["at"]["module"]), call["at"].get("line", 0)
 
 
