@@ -4,6 +4,7 @@
 #include "engine/session.hpp"
 #include "frontends/mpi/body_completion.hpp"
 #include "frontends/mpi/body_receive.hpp"
+#include "frontends/mpi/combined_receive.hpp"
 #include "frontends/mpi/persistent.hpp"
 #include "frontends/mpi/poll.hpp"
 
@@ -97,8 +98,12 @@ int Request_get_status(Entry& entry, Real real, MPI_Request request, int* flag, 
     *flag = 0;
   } else if (poll.must_succeed()) {
     Substituted substituted(1, &request);
-    rc = ask_until_true(flag, [&] { return real(*substituted.data(), flag, status); });
+    rc = ask_until_true(flag, [&] {
+      poke_combined();
+      return real(*substituted.data(), flag, status);
+    });
   } else {
+    poke_combined();
     MPI_Status own{};
     MPI_Status* const observed = status == MPI_STATUS_IGNORE ? &own : status;
     rc = poll.ask([&] { return real(request, flag, observed); });

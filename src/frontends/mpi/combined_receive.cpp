@@ -1,6 +1,8 @@
 #include "frontends/mpi/combined_receive.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "engine/session.hpp"
 #include "frontends/mpi/pending_receives.hpp"
@@ -16,6 +18,8 @@ struct Combined {
   MPI_Status status{};
   bool complete = false;
 };
+
+std::vector<Combined*> g_active;
 
 bool test(MPI_Request& request, MPI_Status* status) {
   int flag = 1;
@@ -54,6 +58,7 @@ int query(void* extra, MPI_Status* status) {
 
 int release(void* extra) {
   auto* both = static_cast<Combined*>(extra);
+  std::erase(g_active, both);
   std::free(both->keep);
   delete both;
   return MPI_SUCCESS;
@@ -74,11 +79,18 @@ int combine(MPI_Request receive, MPI_Request send, void* keep, MPI_Request* requ
   using Wait = int (*)(int, void**, double, MPI_Status*);
   using Start = int (*)(Poll, Free, Cancel, Poll, Wait, void*, MPI_Request*);
   auto* both = new Combined{receive, send, handles().request_null, keep};
-  const int rc =
-      resolve_function<Start>(Function::X_Grequest_start)(query, release, cancel, poll, wait, both, request);
-  if (rc == MPI_SUCCESS) both->whole = *request;
-  else delete both;
+  const int rc = resolve_function<Start>(Function::X_Grequest_start)(query, release, cancel, poll, wait, both, request);
+  if (rc == MPI_SUCCESS) {
+    both->whole = *request;
+    g_active.push_back(both);
+  } else {
+    delete both;
+  }
   return rc;
+}
+
+void poke_combined() {
+  for (std::size_t i = 0; i < g_active.size(); ++i) poll(g_active[i], MPI_STATUS_IGNORE);
 }
 
 }  // namespace reprise::mpi

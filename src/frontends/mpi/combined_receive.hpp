@@ -12,4 +12,7 @@ namespace reprise::mpi {
 // `receive` and `send` are active. `keep` is freed when both have completed.
 int combine(MPI_Request receive, MPI_Request send, void* keep, MPI_Request* request);
 
+// MPI_Request_get_status does not ask a generalised request for progress: this does, for all of them.
+void poke_combined();
+
 }  // namespace reprise::mpi
