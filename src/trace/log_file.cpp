@@ -20,31 +20,47 @@ Error unreadable(const std::string& file, int error) {
 }  // namespace
 
 // A rank that is still at work may close its chunk, or end, while we look; then what we saw first does not fit what we
-// saw last, and all is looked at again. A rank takes milliseconds to fill a chunk.
+// saw last, and we look again. Whole blocks never change, so each look goes on where the one before it stopped: it
+// takes microseconds, however long the log is, and a rank takes hundreds of them to fill a chunk.
 Result<LogFile> LogFile::open(int dir_fd, const LogIdentity& identity) {
-  constexpr int kLooks = 100;
+  constexpr int kLooks = 1000;
+  LogFile log;
   for (int look = 1;; ++look) {
-    LogFile log;
-    const auto opened = log.look(dir_fd, identity);
+    const auto seen = log.look(dir_fd, identity);
     if (log.moved() && look < kLooks) continue;
-    if (!opened) return opened.error();
+    if (!seen) return seen.error();
     return log;
   }
 }
 
 Result<void> LogFile::look(int dir_fd, const LogIdentity& identity) {
+  if (chunks_begin_ == 0)
+    if (auto done = start(dir_fd, identity); !done) return done.error();
+  torn_.clear();
+  open_number_.reset();
+  open_records_.clear();
+  open_counts_ = {};
+  if (auto done = read_size(); !done) return done.error();
+  if (auto done = scan(); !done) return done.error();
+  if (!sealed_)
+    if (auto done = read_open(dir_fd, identity); !done) return done.error();
+  return {};
+}
+
+Result<void> LogFile::start(int dir_fd, const LogIdentity& identity) {
   name_ = file_name(FileKind::Log, identity.rank).data();
   open_name_ = file_name(FileKind::Open, identity.rank).data();
   const int fd = open_file(dir_fd, name_.c_str(), O_RDONLY);
   if (fd < 0) return unreadable(name_, -fd);
   log_ = Fd(fd);
+  if (auto done = read_size(); !done) return done.error();
+  return read_start(identity);
+}
+
+Result<void> LogFile::read_size() {
   struct stat facts;
-  if (::fstat(fd, &facts) != 0) return unreadable(name_, errno);
+  if (::fstat(log_.get(), &facts) != 0) return unreadable(name_, errno);
   size_ = static_cast<std::uint64_t>(facts.st_size);
-  if (auto done = read_start(identity); !done) return done.error();
-  if (auto done = scan(); !done) return done.error();
-  if (!sealed_)
-    if (auto done = read_open(dir_fd, identity); !done) return done.error();
   return {};
 }
 

@@ -51,6 +51,8 @@ class LogFile {
 
   Result<void> look(int dir_fd, const LogIdentity& identity);
   bool moved() const;
+  Result<void> start(int dir_fd, const LogIdentity& identity);
+  Result<void> read_size();
   Result<void> read_start(const LogIdentity& identity);
   Result<void> scan();
   Result<void> check_chunk(std::uint64_t offset, const BlockHeader& header) const;
