@@ -79,6 +79,14 @@ class Recorder {
     if (code >= trace::kSourceBase) model_.set_last_source(code - trace::kSourceBase);
   }
 
+  // A nonblocking probe has shown a message. If it continued an open series of polls, the last call in the log is another
+  // one, to which a reader must believe that this outcome belongs: the model is told what it will conclude.
+  void shown(std::uint32_t code, std::int32_t tag) {
+    const WildcardSlot slot = wildcard();
+    if (functions_.flags_of(sites_[model_.previous_site()].function) & kBlocking) resolve_blocking(slot, code, tag);
+    else resolve(slot, code, tag);
+  }
+
   // An operation with a request of its own was cancelled in time. Its number counts such operations from 0; they are
   // not logged one by one, since they can be counted again.
   void cancelled(std::uint64_t post);

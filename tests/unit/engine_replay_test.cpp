@@ -14,10 +14,10 @@ using trace::Random;
 using trace::TemporaryDirectory;
 using Fit = Replayer::Fit;
 
-enum : FunctionId { kRecv, kIrecv, kSend, kTest, kWaitsome, kWtime, kClock, kRandom };
-constexpr const char* kNames[] = {"MPI_Recv",     "MPI_Irecv", "MPI_Send",      "MPI_Test",
+enum : FunctionId { kRecv, kIrecv, kSend, kTest, kIprobe, kWaitsome, kWtime, kClock, kRandom };
+constexpr const char* kNames[] = {"MPI_Recv",     "MPI_Irecv", "MPI_Send",      "MPI_Test", "MPI_Iprobe",
                                   "MPI_Waitsome", "MPI_Wtime", "clock_gettime", "getrandom"};
-constexpr std::uint8_t kFlags[] = {kBlocking, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::uint8_t kFlags[] = {kBlocking, 0, 0, 0, 0, 0, 0, 0, 0};
 constexpr FunctionTable kTable{kNames, kFlags, std::size(kNames), kClock};
 
 // Call sites that lie in a module, so that the replayer finds them by module and offset.
@@ -52,7 +52,7 @@ std::vector<Step> random_program(Random& random, std::size_t length) {
   while (program.size() < length) {
     Step step{};
     step.function = static_cast<FunctionId>(random() % std::size(kNames));
-    step.at = static_cast<unsigned>(step.function + 8 * (random() % 2));
+    step.at = static_cast<unsigned>(step.function + 16 * (random() % 2));
     switch (step.function) {
       case kRecv:
       case kIrecv:
@@ -63,6 +63,11 @@ std::vector<Step> random_program(Random& random, std::size_t length) {
         break;
       case kSend: step.arguments = {0, random() % 4 ? source : static_cast<std::int64_t>(random() % 9), 1, 8}; break;
       case kTest: step.success = random() % 8 == 0; break;
+      case kIprobe:
+        step.success = random() % 4 == 0;
+        step.code = trace::kSourceBase + static_cast<std::uint32_t>(random() % 3);
+        step.tag = static_cast<std::int32_t>(random() % 5);
+        break;
       case kWaitsome:
         for (unsigned i = 0; i < 1 + random() % 3; ++i) step.indices.push_back(static_cast<int>(random() % 100));
         break;
@@ -88,10 +93,11 @@ std::vector<Step> random_program(Random& random, std::size_t length) {
 void record(Recorder& recorder, const std::vector<Step>& program) {
   std::vector<std::pair<WildcardSlot, const Step*>> posted;
   for (const Step& step : program) {
-    if (step.function == kTest) {
+    if (step.function == kTest || step.function == kIprobe) {
       bool absorbed = false;
       Site& at = recorder.poll_begin(step.function, site(step.at), step.arguments, absorbed);
       recorder.poll_end(at, absorbed, step.success);
+      if (step.function == kIprobe && step.success) recorder.shown(step.code, step.tag);
       recorder.returned();
       continue;
     }
@@ -121,9 +127,12 @@ void record(Recorder& recorder, const std::vector<Step>& program) {
 std::size_t replay(Replayer& replayer, const std::vector<Step>& program) {
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Step& step = program[i];
-    if (step.function == kTest) {
+    if (step.function == kTest || step.function == kIprobe) {
       bool success = false;
       if (replayer.poll(step.function, site(step.at), step.arguments, success) != Fit::Follows || success != step.success) return i;
+      WildcardOutcome shown{step.code, step.tag};
+      if (step.function == kIprobe && success && replayer.wildcard(shown) != Fit::Follows) return i;
+      if (shown.code != step.code || shown.tag != step.tag) return i;
       continue;
     }
     if (replayer.call(step.function, site(step.at), step.arguments) != Fit::Follows) return i;
@@ -197,7 +206,7 @@ TEST_F(EngineReplay, TheFirstDifferenceIsNoticedWhereItIs) {
   const auto program = random_program(random, 300);
   recorded(program);
   for (std::size_t i = 0; i < program.size(); ++i) {
-    if (program[i].function == kTest) continue;  // a test that is absorbed into a series may come from anywhere
+    if (program[i].function == kTest || program[i].function == kIprobe) continue;  // a test that is absorbed into a series may come from anywhere
     auto other = program;
     other[i].arguments[kBytes] += 1;
     auto replayer = open();

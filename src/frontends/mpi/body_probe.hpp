@@ -61,12 +61,11 @@ int poll_for_message(Entry& entry, int source, int tag, MPI_Comm comm, int* flag
   poll.answered(success);
   if (entry.recording() && success) {
     Session::Lock lock(Session::get());
-    engine::Recorder& recorder = Session::get().recorder();
     const bool known = rc == MPI_SUCCESS && observed.filled();
     if (source == MPI_ANY_SOURCE)
-      recorder.resolve(recorder.wildcard(),
-                       known ? trace::kSourceBase + static_cast<std::uint32_t>(observed->MPI_SOURCE) : trace::kRefused,
-                       known ? observed->MPI_TAG : 0);
+      Session::get().recorder().shown(
+          known ? trace::kSourceBase + static_cast<std::uint32_t>(observed->MPI_SOURCE) : trace::kRefused,
+          known ? observed->MPI_TAG : 0);
     if (known) pending_receives().blocking_completed(call.values[engine::kComm], observed->MPI_TAG);
   }
   return rc;
