@@ -109,8 +109,9 @@ void seal_ranks(int dir_fd, std::uint64_t trace_id) {
   if (!living.empty()) say("rank {} still runs; its log stays open", number_ranges(living));
   for (const std::uint32_t rank : ranks_with_logs(dir_fd)) {
     if (std::binary_search(living.begin(), living.end(), rank)) continue;
-    if (const auto sealed = trace::seal(dir_fd, rank, trace_id); !sealed)
-      say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
+    for (const std::uint32_t stream : trace::streams_of(dir_fd, rank))
+      if (const auto sealed = trace::seal(dir_fd, rank, trace_id, stream); !sealed)
+        say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
   }
 }
 

@@ -35,9 +35,11 @@ Error damaged(std::string_view file, std::uint64_t offset, std::string_view what
   return Error{std::move(text)};
 }
 
-FileName file_name(FileKind kind, std::uint32_t rank) {
+FileName file_name(FileKind kind, const LogIdentity& identity) {
   FileName name{};
-  std::snprintf(name.data(), name.size(), "rank-%u.%s", rank, kind == FileKind::Log ? "log" : "open");
+  const char* const suffix = kind == FileKind::Log ? "log" : "open";
+  if (identity.stream == 0) std::snprintf(name.data(), name.size(), "rank-%u.%s", identity.rank, suffix);
+  else std::snprintf(name.data(), name.size(), "rank-%u.thread-%u.%s", identity.rank, identity.stream, suffix);
   return name;
 }
 

@@ -58,9 +58,10 @@ const char* decode_end(std::span<const std::uint8_t> payload, End& out);
 std::vector<std::uint8_t> encode_info(const Info& info);
 const char* decode_info(std::span<const std::uint8_t> payload, Info& out);
 
-inline constexpr std::size_t kMaxFileName = 32;
+inline constexpr std::size_t kMaxFileName = 48;
 using FileName = std::array<char, kMaxFileName>;
-FileName file_name(FileKind kind, std::uint32_t rank);
+// rank-3.log; of a stream other than the first, rank-3.thread-2.log.
+FileName file_name(FileKind kind, const LogIdentity& identity);
 
 Error damaged(std::string_view file, std::uint64_t offset, std::string_view what);
 

@@ -27,7 +27,7 @@ Result<void> ChunkWriter::attach(int dir_fd, const LogIdentity& identity, const 
 
 // The log's name claims the rank: whoever creates it may go on.
 int ChunkWriter::create_log(const Info& info) {
-  const int fd = open_file(dir_fd_, file_name(FileKind::Log, identity_.rank).data(), O_RDWR | O_CREAT | O_EXCL);
+  const int fd = open_file(dir_fd_, file_name(FileKind::Log, identity_).data(), O_RDWR | O_CREAT | O_EXCL);
   if (fd < 0) return -fd;
   log_fd_ = fd;
   log_id_ = file_id(log_fd_);
@@ -55,7 +55,7 @@ void ChunkWriter::drop_kept() {
 }
 
 int ChunkWriter::create_open_file(bool plain) {
-  const int fd = open_file(dir_fd_, file_name(FileKind::Open, identity_.rank).data(), O_RDWR | O_CREAT | O_EXCL);
+  const int fd = open_file(dir_fd_, file_name(FileKind::Open, identity_).data(), O_RDWR | O_CREAT | O_EXCL);
   if (fd < 0) return -fd;
   open_fd_ = fd;
   open_id_ = file_id(fd);
@@ -96,8 +96,8 @@ void ChunkWriter::use_map(int fd) {
 }
 
 Error ChunkWriter::give_up(int error, const char* what) {
-  const FileName log = file_name(FileKind::Log, identity_.rank);
-  if (open_fd_ >= 0) remove_file(dir_fd_, file_name(FileKind::Open, identity_.rank).data());
+  const FileName log = file_name(FileKind::Log, identity_);
+  if (open_fd_ >= 0) remove_file(dir_fd_, file_name(FileKind::Open, identity_).data());
   if (log_fd_ >= 0) remove_file(dir_fd_, log.data());
   close_files();
   drop_kept();

@@ -178,7 +178,7 @@ void ChunkWriter::finish(End end) {
     }
     if (error == 0 && stopped_ == 0) error = append_end(end);
     if (error == 0 && stopped_ == 0 && file_id(dir_fd_) == dir_id_)
-      remove_file(dir_fd_, file_name(FileKind::Open, identity_.rank).data());
+      remove_file(dir_fd_, file_name(FileKind::Open, identity_).data());
     stopped_ = error != 0 ? error : ESHUTDOWN;
     go_private();
   }

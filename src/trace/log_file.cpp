@@ -48,8 +48,8 @@ Result<void> LogFile::look(int dir_fd, const LogIdentity& identity) {
 }
 
 Result<void> LogFile::start(int dir_fd, const LogIdentity& identity) {
-  name_ = file_name(FileKind::Log, identity.rank).data();
-  open_name_ = file_name(FileKind::Open, identity.rank).data();
+  name_ = file_name(FileKind::Log, identity).data();
+  open_name_ = file_name(FileKind::Open, identity).data();
   const int fd = open_file(dir_fd, name_.c_str(), O_RDONLY);
   if (fd < 0) return unreadable(name_, -fd);
   log_ = Fd(fd);

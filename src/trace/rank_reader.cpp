@@ -126,8 +126,8 @@ RankReader::RankReader(RankReader&&) noexcept = default;
 RankReader& RankReader::operator=(RankReader&&) noexcept = default;
 RankReader::~RankReader() = default;
 
-Result<RankReader> RankReader::open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id) {
-  auto log = LogFile::open(dir_fd, {trace_id, rank, 0});
+Result<RankReader> RankReader::open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint32_t stream) {
+  auto log = LogFile::open(dir_fd, {trace_id, rank, stream});
   if (!log) return log.error();
   return RankReader(std::make_unique<State>(std::move(*log)));
 }

@@ -1,4 +1,4 @@
-// Reads one rank's log: closed blocks from rank-N.log, then the open chunk, in order, one chunk in memory at a time.
+// Reads one thread's log of a rank: closed blocks from rank-N.log, then the open chunk, in order, one chunk in memory at a time.
 //
 // Used by the preload library in replay and by the commands; it never throws. Every error names file and offset.
 // Files are opened relative to the trace's directory and never through a symbolic link (O_NOFOLLOW).
@@ -21,7 +21,8 @@ namespace reprise::trace {
 
 class RankReader {
  public:
-  static Result<RankReader> open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id);
+  // `stream`: 0 is the main thread's.
+  static Result<RankReader> open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint32_t stream = 0);
   RankReader(RankReader&&) noexcept;
   RankReader& operator=(RankReader&&) noexcept;
   ~RankReader();
@@ -56,6 +57,9 @@ class RankReader {
 
 // Turns what a killed rank left (rank-N.open) into a last CHUNK block and an END block, so that everything in the log
 // is covered by checksums. Does nothing for a log that is closed already. The owner must be dead.
-Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id);
+Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint32_t stream = 0);
+
+// The streams of this rank that have a log, rising; 0 is the main thread's.
+std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank);
 
 }  // namespace reprise::trace

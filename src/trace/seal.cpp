@@ -60,8 +60,8 @@ int append(int fd, std::uint64_t offset, std::span<const std::uint8_t> blocks) {
 
 }  // namespace
 
-Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id) {
-  const auto log = LogFile::open(dir_fd, {trace_id, rank, 0});
+Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint32_t stream) {
+  const auto log = LogFile::open(dir_fd, {trace_id, rank, stream});
   if (!log) return log.error();
   if (!log->sealed()) {
     const auto blocks = closing_blocks(*log);

@@ -1,0 +1,35 @@
+// Which threads of a rank have a log of their own.
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+
+#include "trace/blocks.hpp"
+#include "trace/rank_reader.hpp"
+
+namespace reprise::trace {
+
+std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank) {
+  std::vector<std::uint32_t> streams;
+  const int fd = ::openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const directory = fd >= 0 ? ::fdopendir(fd) : nullptr;
+  if (!directory) return streams;
+  const std::string thread = "rank-" + std::to_string(rank) + ".thread-";
+  const std::string main_thread = file_name(FileKind::Log, {0, rank, 0}).data();
+  while (const dirent* entry = ::readdir(directory)) {
+    std::uint32_t stream = 0;
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(thread))
+      std::from_chars(name.data() + thread.size(), name.data() + name.size(), stream);
+    else if (name != main_thread) continue;
+    if (name == file_name(FileKind::Log, {0, rank, stream}).data()) streams.push_back(stream);
+  }
+  ::closedir(directory);
+  std::sort(streams.begin(), streams.end());
+  return streams;
+}
+
+}  // namespace reprise::trace
