@@ -60,6 +60,9 @@ class Trouble(Exception):
     """What is wrong with the table or the header: one sentence per problem, each with its remedy."""
 
 
+# Calls without a new request that never wait, or whose bodies say when they have posted what others may not overtake.
+POSTING = ("Start", "Startall", "Cancel", "Request_free", "Send", "Bsend", "Ssend", "Rsend", "Recv")
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -91,6 +94,15 @@ class Row:
     @property
     def blocking_receive(self):
         return self.has("source") and self.has("status") and not self.has("flag")
+
+    @property
+    def posts(self):
+        return self.has("newrequest") or self.body in POSTING
+
+    @property
+    def flags(self):
+        return " | ".join(name for name, applies in (("kBlockingReceive", self.blocking_receive), ("kPosts", self.posts))
+                          if applies) or "0"
 
 
 def logical_lines(text):
@@ -366,6 +378,7 @@ inline constexpr const char* kFunctionNames[] = {{
 }};
 
 inline constexpr std::uint8_t kBlockingReceive = 1;  // what a wildcard matched is known when the call returns
+inline constexpr std::uint8_t kPosts = 2;            // never waits, or its body says when it has posted
 
 inline constexpr std::uint8_t kFunctionFlags[] = {{
 {flags}
@@ -379,7 +392,7 @@ def function_ids(rows):
     return FUNCTION_IDS.format(
         identifiers="\n".join(f"  {row.identifier}," for row in rows.values()),
         names="\n".join(f'    "{name}",' for name in rows),
-        flags="\n".join(f"    {'kBlockingReceive' if row.blocking_receive else 0},  // {row.name}"
+        flags="\n".join(f"    {row.flags},  // {row.name}"
                         for row in rows.values()))
 
 

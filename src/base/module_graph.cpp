@@ -23,9 +23,10 @@ bool is_mpi_plugin(const char* path) {
 }
 
 // Whether an allocator looks at the clock depends on everything that was ever allocated, by the MPI library as well.
-// The C library loads the modules of its name service for whoever looks a name up.
+// The C library loads the modules of its name service for whoever looks a name up. The compiler's library for exceptions
+// prepares itself, once, when the first one in the process is thrown, or the first thread is cancelled.
 bool is_nobodys(const char* name) {
-  for (const std::string_view start : {"libjemalloc.", "libtcmalloc", "libmimalloc", "libnss_"})
+  for (const std::string_view start : {"libjemalloc.", "libtcmalloc", "libmimalloc", "libnss_", "libgcc_s."})
     if (std::string_view(name).starts_with(start)) return true;
   return false;
 }

@@ -184,9 +184,7 @@ bool CallStream::apply_definition(const Record& record) {
       comm.my_rank = in.varint();
       comm.size = in.varint();
       const std::uint64_t ranges = in.varint();
-      if (!in.ok() || comm.size > trace::kMaxRanks || ranges > in.left() ||
-          comm.parent >= static_cast<std::int64_t>(communicators_.size()))
-        return false;
+      if (!in.ok() || comm.size > trace::kMaxRanks || ranges > in.left()) return false;
       for (std::uint64_t i = 0; i < ranges; ++i) {
         MemberRange range;
         range.first = static_cast<std::uint32_t>(in.varint());
@@ -197,7 +195,13 @@ bool CallStream::apply_definition(const Record& record) {
       }
       if (!in.at_end()) comm.remote = in.varint();  // the first recordings did not say it
       if (comm.remote > comm.size) return false;
-      communicators_.push_back(std::move(comm));
+      // Communicators of other threads lie in between.
+      const std::uint64_t number = in.at_end() ? communicators_.size() : in.varint();
+      if (number > communicators_.size() && number >= trace::kMaxNames) return false;
+      if (comm.parent >= static_cast<std::int64_t>(number)) return false;
+      if (number >= communicators_.size()) communicators_.resize(number + 1);
+      made_.push_back(comm.uid);
+      communicators_[number] = std::move(comm);
       return in.ok();
     }
     case Definition::Note: {

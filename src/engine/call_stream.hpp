@@ -82,6 +82,8 @@ class CallStream {
     last_site_ = site;
     return true;
   }
+  // Of which kind the next outcome is (peek() must have said Outcome).
+  trace::Kind outcome_kind() const { return record_->kind; }
   // Takes the next outcome (peek() must have said Outcome). Valid until the next call of anything here.
   trace::Record take_outcome();
 
@@ -100,6 +102,8 @@ class CallStream {
   const std::vector<ModuleDefinition>& modules() const { return modules_; }
   const std::vector<SiteDefinition>& sites() const { return sites_; }
   const std::vector<CommunicatorRecord>& communicators() const { return communicators_; }
+  // Their names, of those that this thread made, in that order.
+  const std::vector<std::uint64_t>& made() const { return made_; }
   const std::vector<NoteRecord>& notes() const { return notes_; }
   const std::vector<std::string>& names() const { return names_; }  // of named events
   const trace::RankReader& reader() const { return reader_; }
@@ -118,6 +122,7 @@ class CallStream {
   std::vector<ModuleDefinition> modules_;
   std::vector<SiteDefinition> sites_;
   std::vector<CommunicatorRecord> communicators_;
+  std::vector<std::uint64_t> made_;
   std::vector<NoteRecord> notes_;
   std::vector<std::string> names_;
   std::optional<trace::Record> record_;  // the next record; its hits come first

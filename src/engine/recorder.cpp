@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <sched.h>
 
 namespace reprise::engine {
 
 using trace::Definition;
 using trace::Kind;
+
+void Recorder::Guard::wait() { sched_yield(); }
 
 bool Recorder::begin(const FunctionTable& functions) {
   functions_ = functions;
@@ -43,7 +46,7 @@ std::uint32_t Recorder::define_function(FunctionId function) {
   if (function_numbers_[function] != 0) return function_numbers_[function] - 1u;
   DefinitionText text;
   text.text(functions_.name(function));
-  text.number(functions_.flags_of(function));
+  text.number(functions_.flags_of(function) & kBlocking);
   define(Definition::Function, text.content());
   function_numbers_[function] = ++functions_defined_;
   return functions_defined_ - 1u;
@@ -71,7 +74,7 @@ std::uint32_t Recorder::find_or_define(FunctionId function, const void* caller) 
   const bool found = find_module_of(caller, module);
   Site* site = sites_.add();
   if (!site || !sites_index_.insert(function, caller, number)) {
-    note("not-replayable", "more call sites than Reprise can number");
+    define_note("not-replayable", "more call sites than Reprise can number");
     return 0;
   }
   site->address = caller;
@@ -110,6 +113,27 @@ void Recorder::call_differs(std::uint8_t flags, std::uint32_t number, Site& site
 }
 
 void Recorder::resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {
+  const Guard guard(*slot.owner);
+  slot.owner->settle(slot, code, tag);
+  if (code != trace::kAmbiguous) --slot.owner->unresolved_;
+}
+
+void Recorder::suspect(const WildcardSlot& slot) {
+  const Guard guard(*slot.owner);
+  if (slot.chunk == slot.owner->writer_.chunk_number()) slot.owner->settle(slot, trace::kAmbiguous, 0);
+}
+
+void Recorder::finish(const trace::End& end, bool process_ends) {
+  const Guard guard(*this);
+  if (unresolved_ == 0 || process_ends) {
+    writer_.finish(end);
+  } else {
+    writer_.set_in_call(end.in_call);
+    writer_.set_end(end.kind, end.value);
+  }
+}
+
+void Recorder::settle(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {
   if (slot.chunk == writer_.chunk_number()) [[likely]] {
     put_fixed(slot.at + 4, tag);
     std::atomic_signal_fence(std::memory_order_release);  // the code commits the tag
@@ -120,7 +144,10 @@ void Recorder::resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_
   late(slot.ordinal, code, tag);
 }
 
-void Recorder::cancelled(std::uint64_t post) { late(post, trace::kCancelledPost, 0); }
+void Recorder::cancelled(std::uint64_t post) {
+  const Guard guard(*this);
+  late(post, trace::kCancelledPost, 0);
+}
 
 void Recorder::late(std::uint64_t ordinal, std::uint32_t code, std::int32_t tag) {
   std::uint8_t* out = writer_.reserve(Kind::Late, 3 * kMaxVarint);
@@ -131,6 +158,7 @@ void Recorder::late(std::uint64_t ordinal, std::uint32_t code, std::int32_t tag)
 }
 
 void Recorder::poll_end(Site& site, bool absorbed, bool success) {
+  const Guard guard(*this);
   PollSeries& series = site.poll;
   if (absorbed && series.chunk == writer_.chunk_number()) {
     const auto count = get_fixed<std::uint64_t>(series.slot) + (success ? 1 : 2);
@@ -146,6 +174,7 @@ void Recorder::poll_end(Site& site, bool absorbed, bool success) {
 }
 
 void Recorder::time(double value) {
+  const Guard guard(*this);
   const auto bits = std::bit_cast<std::uint64_t>(value);
   std::uint8_t* out = writer_.reserve(Kind::Time, kMaxVarint);
   out = put_signed(out, static_cast<std::int64_t>(bits - last_time_));
@@ -154,6 +183,7 @@ void Recorder::time(double value) {
 }
 
 void Recorder::numbers(std::span<const std::int64_t> values) {
+  const Guard guard(*this);
   const Site& site = sites_[model_.previous_site()];
   const std::uint32_t function = function_numbers_[site.function] - 1u;
   const std::int64_t tag = site.history.last()[kTag];
@@ -169,6 +199,7 @@ void Recorder::numbers(std::span<const std::int64_t> values) {
 }
 
 void Recorder::bytes(std::span<const std::uint8_t> content) {
+  const Guard guard(*this);
   for (;;) {
     const auto part = content.first(std::min<std::size_t>(content.size(), trace::kMaxByteString));
     std::uint8_t* out = writer_.reserve(Kind::Bytes, kMaxVarint + part.size());
@@ -181,6 +212,7 @@ void Recorder::bytes(std::span<const std::uint8_t> content) {
 }
 
 void Recorder::failure(Kind kind, int error) {
+  const Guard guard(*this);
   std::uint8_t* out = writer_.reserve(kind, 2 * kMaxVarint);
   out = put_varint(out, 0);
   out = put_varint(out, static_cast<std::uint32_t>(error));
@@ -188,6 +220,7 @@ void Recorder::failure(Kind kind, int error) {
 }
 
 void Recorder::named_event(const char* name, const void* caller) {
+  const Guard guard(*this);
   const std::string_view text = event_name(name);
   std::int64_t number = names_.find(text);
   if (number == EventNames::kUnknown && (number = names_.add(text)) != EventNames::kUnknown) {
@@ -195,10 +228,11 @@ void Recorder::named_event(const char* name, const void* caller) {
     definition.text(text);
     define(Definition::Name, definition.content());
   }
-  call(kEventFunction, caller, event_arguments(number));
+  log_event(kEventFunction, caller, event_arguments(number));
 }
 
 void Recorder::define_communicator(const CommunicatorDefinition& definition) {
+  const Guard guard(*this);
   // The members as ranges with a stride: one range for most communicators, however many ranks there are.
   constexpr std::size_t kPerRange = 3 * kMaxVarint;
   const std::size_t limit =
@@ -234,6 +268,8 @@ void Recorder::define_communicator(const CommunicatorDefinition& definition) {
     }
   }
   out = put_varint(out, definition.remote);
+  out = put_varint(out, definition.number.value_or(communicators_));
+  ++communicators_;
   const auto size = static_cast<std::size_t>(out - content);
   std::uint8_t* const placed = put_varint(record, size);
   std::memmove(placed, content, size);
@@ -241,6 +277,11 @@ void Recorder::define_communicator(const CommunicatorDefinition& definition) {
 }
 
 void Recorder::note(std::string_view key, std::string_view text) {
+  const Guard guard(*this);
+  define_note(key, text);
+}
+
+void Recorder::define_note(std::string_view key, std::string_view text) {
   DefinitionText definition;
   definition.text(key);
   definition.text(text);

@@ -1,10 +1,13 @@
 // Record mode: obey nothing, log every call and every outcome.
 //
-// One Recorder per process. Not thread-safe: the front end holds the session's lock. Nothing here allocates from the
-// program's heap after attach(), and nothing fails visibly: when recording has to stop, the writer goes on into memory
-// that nobody reads, and the program never notices.
+// One Recorder per thread of the program. Others touch it only to say what a receive has heard that this thread posted,
+// or to close it: once that may happen (share()), every verb takes a lock. Nothing here allocates from the program's
+// heap after attach(), and nothing fails visibly: when recording has to stop, the writer goes on into memory that nobody
+// reads, and the program never notices.
 #pragma once
 
+#include <atomic>
+#include <optional>
 #include <span>
 
 #include "engine/call_model.hpp"
@@ -14,8 +17,11 @@
 
 namespace reprise::engine {
 
+class Recorder;
+
 // Where the outcome of a wildcard receive goes once it is known.
 struct WildcardSlot {
+  Recorder* owner = nullptr;
   std::uint8_t* at = nullptr;
   std::uint64_t chunk = 0;
   std::uint64_t ordinal = 0;
@@ -30,22 +36,37 @@ struct CommunicatorDefinition {
   std::uint32_t my_rank = 0;
   std::span<const int> members;  // world ranks in order; of an intercommunicator, the local group's first
   std::size_t remote = 0;        // how many of them are in the remote group
+  std::optional<std::uint64_t> number{};  // in this process; without it, in this log
 };
 
 class Recorder {
  public:
   bool begin(const FunctionTable& functions);
   Result<void> attach(int dir_fd, const trace::LogIdentity& identity, const trace::Info& info, bool plain) {
+    const Guard guard(*this);
     return writer_.attach(dir_fd, identity, info, plain);
   }
+  // From now on other threads may touch this log. Called by its own thread, or before that runs.
+  void share() { shared_ = true; }
+  // No more records: the thread has ended, or the process does. Receives may still be waiting for their senders; then
+  // the log is only marked, unless it is the process that ends.
+  void finish(const trace::End& end, bool process_ends);
 
   // A call was entered. Committed before the call is made, so a rank that never returns shows where it is.
   void call(FunctionId function, const void* caller, const Arguments& arguments) {
-    event(function, caller, arguments);
+    const Guard guard(*this);
+    log_event(function, caller, arguments);
     writer_.set_in_call(true);
   }
   // A call that has returned already: nobody can be stuck in it.
   void event(FunctionId function, const void* caller, const Arguments& arguments) {
+    const Guard guard(*this);
+    log_event(function, caller, arguments);
+  }
+  void returned() { writer_.set_in_call(false); }
+
+ private:
+  void log_event(FunctionId function, const void* caller, const Arguments& arguments) {
     std::uint32_t number = model_.predicted_site();
     std::uint8_t flags = 0;
     Site* site = number == kNoSite ? nullptr : &sites_[number];
@@ -59,20 +80,21 @@ class Recorder {
     else call_differs(flags, number, *site, arguments);
     model_.advance(number);
   }
-  void returned() { writer_.set_in_call(false); }
 
+ public:
   // A wildcard receive is about to be posted.
   WildcardSlot wildcard() {
+    const Guard guard(*this);
     std::uint8_t* at = writer_.reserve(trace::Kind::Wildcard, trace::kWildcardBytes);
     put_fixed<std::uint64_t>(at, 0);
     writer_.commit(at + trace::kWildcardBytes);
-    return {at, writer_.chunk_number(), wildcards_++};
+    ++unresolved_;
+    return {this, at, writer_.chunk_number(), wildcards_++};
   }
-  void resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag);
+  // In the log of the thread that posted the receive, whoever knows the outcome.
+  static void resolve(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag);
   // It did match, as one can conclude, but the sender is not known yet.
-  void suspect(const WildcardSlot& slot) {
-    if (slot.chunk == writer_.chunk_number()) resolve(slot, trace::kAmbiguous, 0);
-  }
+  static void suspect(const WildcardSlot& slot);
   // The same, by a blocking call: the next arguments may be predicted from the source.
   void resolve_blocking(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {
     resolve(slot, code, tag);
@@ -93,10 +115,12 @@ class Recorder {
 
   // A test is about to be made. The result says whether it continues an open series (then it is not logged as a call).
   Site& poll_begin(FunctionId function, const void* caller, const Arguments& arguments, bool& absorbed) {
+    const Guard guard(*this);
     const std::uint32_t known = sites_index_.find(function, caller);
     absorbed = known != kNoSite && sites_[known].poll.open && sites_[known].poll.chunk == writer_.chunk_number();
     if (absorbed) return sites_[known];
-    call(function, caller, arguments);
+    log_event(function, caller, arguments);
+    writer_.set_in_call(true);
     return sites_[model_.previous_site()];
   }
   void poll_end(Site& site, bool absorbed, bool success);
@@ -104,8 +128,9 @@ class Recorder {
   // Which requests were reported; `undefined` when there was no active request.
   template <class Index>
   void indices(std::span<const Index> list, bool undefined) {
+    const Guard guard(*this);
     if (list.size() > kMaxIndices) {
-      note("not-replayable", "one call reported more requests than a record holds");
+      define_note("not-replayable", "one call reported more requests than a record holds");
       list = list.first(kMaxIndices);
     }
     std::uint8_t* out = writer_.reserve(trace::Kind::Indices, 5 * (list.size() + 1));
@@ -129,10 +154,29 @@ class Recorder {
  private:
   static constexpr std::size_t kMaxIndices = trace::kMaxRecord / 5 - 1;
 
+  class Guard {
+   public:
+    explicit Guard(Recorder& recorder) : recorder_(recorder.shared_ ? &recorder : nullptr) {
+      if (recorder_)
+        while (recorder_->lock_.test_and_set(std::memory_order_acquire)) wait();
+    }
+    ~Guard() {
+      if (recorder_) recorder_->lock_.clear(std::memory_order_release);
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    static void wait();
+    Recorder* recorder_;
+  };
+
   std::uint32_t find_or_define(FunctionId function, const void* caller);
   std::uint32_t define_function(FunctionId function);
   std::uint32_t define_module(const LoadedModule& module);
   void call_differs(std::uint8_t flags, std::uint32_t number, Site& site, const Arguments& arguments);
+  void settle(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag);
+  void define_note(std::string_view key, std::string_view text);
   void late(std::uint64_t ordinal, std::uint32_t code, std::int32_t tag);
   void define(trace::Definition kind, std::span<const std::uint8_t> content);
 
@@ -149,7 +193,11 @@ class Recorder {
   FunctionTable functions_;
   std::uint16_t function_numbers_[1024] = {};  // trace number + 1 by function id; 0: not defined yet
   std::uint16_t functions_defined_ = 0;
+  std::uint64_t communicators_ = 0;
   std::uint64_t wildcards_ = 0;
+  std::uint64_t unresolved_ = 0;  // of the wildcard receives
+  bool shared_ = false;
+  std::atomic_flag lock_;
   std::uint64_t last_time_ = 0;
   std::uint64_t lanes_[trace::kLanes] = {};
   EventNames names_;

@@ -43,16 +43,33 @@ Replayer::LocalSite& Replayer::local(std::uint32_t number) {
   return site;
 }
 
+bool Replayer::comes_next(FunctionId function, const void* caller) {
+  if (stream_.peek() != CallStream::Step::Call) return false;
+  const std::uint32_t site = stream_.peek_site();
+  if (site >= stream_.sites().size() || function_id(stream_.sites()[site].function) != function) return false;
+  return stream_.sites()[site].module == 0 || local(site).address == caller;
+}
+
+void Replayer::pass_reads() {
+  std::uint64_t passed = 0;
+  pass_reads(passed);
+}
+
 bool Replayer::read_comes() {
   if (stream_.peek() != CallStream::Step::Call) return false;
   const std::uint32_t site = stream_.peek_site();
   if (site >= stream_.sites().size()) return false;
   const FunctionId function = function_id(stream_.sites()[site].function);
-  return function >= functions_.first_read && function != kUnknownFunction;
+  return function >= functions_.first_read && function < functions_.first_sync;
 }
 
 Replayer::Fit Replayer::call_past_reads(FunctionId function, const void* caller, const Arguments& arguments,
                                         std::uint64_t& passed) {
+  pass_reads(passed);
+  return call(function, caller, arguments);
+}
+
+void Replayer::pass_reads(std::uint64_t& passed) {
   for (; read_comes(); ++passed) {
     stream_.take_call();
     while (stream_.peek() == CallStream::Step::Outcome) {
@@ -61,7 +78,6 @@ Replayer::Fit Replayer::call_past_reads(FunctionId function, const void* caller,
       if (record.kind == Kind::Numbers) stream_.numbers(record, numbers_, error);  // keeps the lanes right
     }
   }
-  return call(function, caller, arguments);
 }
 
 Replayer::Fit Replayer::call_with_care(FunctionId function, const void* caller, const Arguments& arguments) {
@@ -105,7 +121,8 @@ std::string Replayer::why_another_place(std::uint32_t number) const {
 
 bool Replayer::was_cut_off() const {
   const trace::End& end = stream_.reader().end();
-  return end.kind == trace::EndKind::Running || end.kind == trace::EndKind::Stopped || end.in_call;
+  return end.kind == trace::EndKind::Running || end.kind == trace::EndKind::Stopped ||
+         end.kind == trace::EndKind::Aborted || end.in_call;
 }
 
 Replayer::Fit Replayer::outcome(Kind kind, Record& out) {
@@ -181,7 +198,31 @@ Replayer::Fit Replayer::numbers(std::span<std::int64_t> out, int& error) {
   stream_.numbers(record, numbers_, error);
   if (error == 0 && numbers_.size() != out.size()) return differs("the recorded call had another outcome", &last_);
   std::copy_n(numbers_.begin(), error == 0 ? out.size() : 0, out.begin());
+  if (error == 0 && out.size() <= last_numbers_[0].values.size()) {
+    LastNumbers& last = last_numbers_[last_numbers_at(function_, arguments_[kTag])];
+    last.function = function_;
+    last.about = arguments_[kTag];
+    std::copy(out.begin(), out.end(), last.values.begin());
+  }
   return Fit::Follows;
+}
+
+Replayer::Fit Replayer::numbers_again(FunctionId function, const Arguments& arguments, std::span<std::int64_t> out,
+                                      int& error) const {
+  const LastNumbers& last = last_numbers_[last_numbers_at(function, arguments[kTag])];
+  if (last.function != function || last.about != arguments[kTag] || out.size() > last.values.size()) return Fit::Differs;
+  error = 0;
+  std::copy_n(last.values.begin(), out.size(), out.begin());
+  return Fit::Follows;
+}
+
+std::size_t Replayer::numbers_if_any(std::span<std::int64_t> room) {
+  if (stream_.peek() != CallStream::Step::Outcome || stream_.outcome_kind() != Kind::Numbers) return 0;
+  int error = 0;
+  stream_.numbers(stream_.take_outcome(), numbers_, error);
+  if (error != 0 || numbers_.size() > room.size()) return 0;
+  std::copy(numbers_.begin(), numbers_.end(), room.begin());
+  return numbers_.size();
 }
 
 Replayer::Fit Replayer::bytes(std::span<std::uint8_t> room, std::size_t& size, int& error) {
@@ -198,10 +239,10 @@ Replayer::Fit Replayer::bytes(std::span<std::uint8_t> room, std::size_t& size, i
   }
 }
 
-Replayer::Fit Replayer::communicator(std::int64_t number, const std::uint64_t* uid) {
+Replayer::Fit Replayer::communicator(const std::uint64_t* uid) {
   if (stream_.peek() == CallStream::Step::Damaged) return differs(stream_.error(), nullptr);
-  const auto& recorded = stream_.communicators();
-  const auto index = static_cast<std::size_t>(number);
+  const auto& recorded = stream_.made();
+  const std::size_t index = uid ? communicators_made_++ : communicators_made_;
   if (!uid) {
     if (index >= recorded.size()) return Fit::Follows;
     return differs("the call gave this rank no communicator, recorded was one", &last_);
@@ -211,7 +252,7 @@ Replayer::Fit Replayer::communicator(std::int64_t number, const std::uint64_t* u
     return stream_.peek() == CallStream::Step::End
                ? Fit::Follows
                : differs("the call gave this rank a communicator, recorded was none", &last_);
-  if (recorded[index].uid == *uid) return Fit::Follows;
+  if (recorded[index] == *uid) return Fit::Follows;
   return differs("the new communicator has other members than recorded, or in another order", &last_);
 }
 

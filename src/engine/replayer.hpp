@@ -4,6 +4,7 @@
 // the recorded run was cut off here; Differs when this run is not the recorded one (report() says how).
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "engine/call_stream.hpp"
@@ -41,15 +42,24 @@ class Replayer {
   // What the last call brought. `error`: the errno of a call that failed, else 0. Numbers must be as many as recorded;
   // of the bytes there are at most as many as there is room.
   Fit numbers(std::span<std::int64_t> out, int& error);
+  // The same numbers again that such a call got last. Differs: there was none.
+  Fit numbers_again(FunctionId function, const Arguments& arguments, std::span<std::int64_t> out, int& error) const;
   Fit bytes(std::span<std::uint8_t> room, std::size_t& size, int& error);
+  // The numbers that follow the last call, if there are any: how many (at most as many as there is room for).
+  std::size_t numbers_if_any(std::span<std::int64_t> room);
 
+  // Is the next call in the log this one?
+  bool comes_next(FunctionId function, const void* caller);
   // Is the next call in the log a read (FunctionTable::first_read)?
   bool read_comes();
   // The same as call(), after the reads that lie in the log before it. They are counted.
   Fit call_past_reads(FunctionId function, const void* caller, const Arguments& arguments, std::uint64_t& passed);
 
-  // The current call has made the communicator with this number (nothing: it made none, and the next would get it).
-  Fit communicator(std::int64_t number, const std::uint64_t* uid);
+  // Without a call: the reads that lie in the log before the next one.
+  void pass_reads();
+
+  // The current call has made the communicator with this name, or none.
+  Fit communicator(const std::uint64_t* uid);
   Fit named_event(const char* name, const void* caller);
 
   // The outcome in the log cannot be given to this call.
@@ -57,6 +67,7 @@ class Replayer {
 
   // The program has ended: is there anything left that it should have done?
   Fit end_of_program();
+  bool was_cut_off() const;
   // It has done everything, but ends in another way.
   Fit other_end(std::string reason) { return differs(std::move(reason), nullptr); }
 
@@ -76,7 +87,7 @@ class Replayer {
   };
   static constexpr FunctionId kUnknownFunction = UINT16_MAX;
 
-  bool was_cut_off() const;
+  void pass_reads(std::uint64_t& passed);
   Fit all_polls_were_made();
   std::uint64_t polls_left(std::uint32_t site) const;
   std::string and_polls() const;
@@ -106,6 +117,16 @@ class Replayer {
   LoggedCall last_;
   DivergenceReport report_;
   std::vector<std::int64_t> numbers_;
+  struct LastNumbers {
+    FunctionId function = kUnknownFunction;
+    std::int64_t about = 0;
+    std::array<std::int64_t, 4> values{};
+  };
+  std::array<LastNumbers, 16> last_numbers_;
+  static std::size_t last_numbers_at(FunctionId function, std::int64_t about) {
+    return (function * 5u + static_cast<std::uint64_t>(about)) % 16;
+  }
+  std::size_t communicators_made_ = 0;  // by this thread
 };
 
 }  // namespace reprise::engine

@@ -76,6 +76,7 @@ Session& Session::make() {
 Session::Session() : configuration_(read_environment()) {
   if (configuration_.mode == Mode::Passive) return;
   g_main_thread = pthread_self();
+  t_stream = &main_;
   pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
   // Registered before the program's own handlers, so it runs after them and sees their calls.
   on_exit([](int status, void*) { Session::get().process_exits(status); }, nullptr);
@@ -87,7 +88,7 @@ void Session::wake(const FunctionTable& functions) {
   if (mode() != Mode::Armed) return;
   functions_ = functions;
   Mode next = configuration_.mode;
-  if (next == Mode::Record && !recorder_begun_) recorder_begun_ = recorder_.begin(functions);
+  if (next == Mode::Record && !recorder_begun_) recorder_begun_ = main_.recorder.begin(functions);
   if (next == Mode::Record && !recorder_begun_) next = Mode::Passive;
   g_mode.store(next, std::memory_order_relaxed);
 }
@@ -109,13 +110,13 @@ void Session::arrives() {
 
 void Session::attach(const Identity& identity, void (*progress)(), void (*settle)()) {
   if (attached_) return;
-  attached_ = true;
-  thread_ = pthread_self();
   rank_ = identity.rank;
+  callers_ = identity.callers;
   progress_ = progress;
   settle_ = settle;
   if (mode() == Mode::Record) attach_recorder(identity);
   if (mode() == Mode::Replay) attach_replayer(identity);
+  attached_ = true;
 }
 
 void Session::attach_recorder(const Identity& identity) {
@@ -128,9 +129,10 @@ void Session::attach_recorder(const Identity& identity) {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   Result<void> attached = Error{configuration_.directory + ": " + std::strerror(errno)};
   if (dir >= 0)
-    attached = recorder_.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
+    attached = main_.recorder.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
   if (dir >= 0) close(dir);  // the writer has its own; the program's descriptors keep their numbers
   if (attached) {
+    attach_threads();
     check_early_reads(identity);
     write_remarks();
     return;
@@ -142,7 +144,7 @@ void Session::attach_recorder(const Identity& identity) {
 
 void Session::note(const char* key, const std::string& text) {
   if (mode() != Mode::Record) return;
-  recorder_.note(key, text);
+  main_.recorder.note(key, text);
   append_note(key, text);
 }
 
@@ -163,8 +165,14 @@ void Session::attach_replayer(const Identity& identity) {
   supervisor_.keep_place_in(environment("REPRISE_PLACES"), identity.rank);
   if (auto connected = supervisor_.connect(configuration_.monitor, identity.rank, identity.ranks); !connected)
     give_up(connected.error().what);
-  if (early_log_) check_early_reads(identity);
-  else open_replayer(identity);
+  if (early_log_) {
+    Lock lock(*this, true);  // the main thread may be reading it
+    check_early_reads(identity);
+  } else {
+    open_replayer(identity);
+  }
+  count_cut_off_threads();
+  supervisor_.count_moves([] { return Session::get().moves_of_threads(); });
   install_crash_handlers();
   // The constructor's handler runs after the destructors of all libraries, MPI's included. If the rank is to wait for
   // others there, it must do so while MPI still works.
@@ -187,7 +195,7 @@ void Session::open_replayer(const Identity& identity) {
       supervisor_.trouble("the program has other arguments: \"" + one_line(value) + "\", recorded was \"" +
                           one_line(recorded) + "\"");
   }
-  replayer_.emplace(CallStream(std::move(*reader)), functions_);
+  main_.replayer.emplace(CallStream(std::move(*reader)), functions_);
   check_early_reads(identity);
 }
 
@@ -201,14 +209,19 @@ void log_call(FunctionId function, const void* caller, const Arguments& argument
 void log_return() { Session::get().returned(); }
 
 void Session::replay_call(FunctionId function, const void* caller, const Arguments& arguments) {
-  insist(replayer_->call(function, caller, arguments));
+  insist(main_.replayer->call(function, caller, arguments));
   replayed();
 }
 
 void Session::replayed() {
-  supervisor_.entered(replayer_->next_event(),
-                      replayer_->in_unfinished_call() ? RankState::LastCall : RankState::InCall);
-  if (replayer_->at_last_event()) [[unlikely]]
+  Replayer& log = *stream().replayer;
+  if (has_threads()) [[unlikely]] {  // what the rank waits for is not what this call waits for
+    if (&stream() != &main_) return;
+    supervisor_.entered(log.next_event(), RankState::Running);
+  } else {
+    supervisor_.entered(log.next_event(), log.in_unfinished_call() ? RankState::LastCall : RankState::InCall);
+  }
+  if (log.at_last_event()) [[unlikely]]
     at_last_call();
 }
 
@@ -217,23 +230,28 @@ void Session::replayed() {
 // Not for ever, since they may be waiting for just this call.
 void Session::at_last_call() {
   supervisor_.report_place();
-  if (!replayer_->in_unfinished_call()) return;
+  if (!main_.replayer->in_unfinished_call()) return;
+  if (has_threads()) at_end();
   if (supervisor_.hold(progress_, kLastCallPatience) &&
-      replayer_->stream().reader().end().kind != trace::EndKind::Exited)
+      main_.replayer->stream().reader().end().kind != trace::EndKind::Exited)
     at_end();
 }
 
 void Session::call(FunctionId function, const void* caller, const Arguments& arguments) {
+  if (t_stream && has_threads()) {
+    call_in_order(function, caller, arguments);
+    return;
+  }
   if (!attached_ && !on_main_thread()) stop_reads();
   Lock lock(*this);
   if (!attached_ && ++early_calls_ > kMaxEarlyCalls) return;  // the same in record and replay
   switch (mode()) {
     case Mode::Record:
       if (threaded_.load(std::memory_order_relaxed)) notice_thread();
-      recorder_.call(function, caller, arguments);
+      main_.recorder.call(function, caller, arguments);
       break;
     case Mode::Replay:
-      if (!replayer_) {
+      if (!main_.replayer) {
         early_call(function, caller, arguments);
         break;
       }
@@ -245,13 +263,12 @@ void Session::call(FunctionId function, const void* caller, const Arguments& arg
 }
 
 void Session::event(const char* name, const void* caller) {
-  if (!attached_ || finalized_ || !pthread_equal(thread_, pthread_self())) return;
+  if (!attached_ || finalized_ || !t_stream) return;
   if (mode() == Mode::Record) {
-    Lock lock(*this);
-    recorder_.named_event(name, caller);
-    recorder_.returned();
-  } else if (mode() == Mode::Replay && replayer_) {
-    insist(replayer_->named_event(name, caller));
+    t_stream->recorder.named_event(name, caller);
+    t_stream->recorder.returned();
+  } else if (mode() == Mode::Replay && t_stream->replayer) {
+    insist(t_stream->replayer->named_event(name, caller));
     replayed();
     returned();
   }
@@ -259,17 +276,21 @@ void Session::event(const char* name, const void* caller) {
 
 void Session::returned() {
   if (mode() == Mode::Record) {
-    Lock lock(*this);
-    recorder_.returned();
-  } else if (mode() == Mode::Replay && replayer_) {
-    supervisor_.left(replayer_->next_event());
+    recorder().returned();
+    release_order();
+  } else if (mode() == Mode::Replay && stream().replayer) {
+    if (has_threads() && t_stream) [[unlikely]] {
+      if (t_stream->turn_is_open) passed();
+      if (t_stream != &main_) return;
+    }
+    supervisor_.left(main_.replayer->next_event());
     supervisor_.waits_for(-1);
   }
 }
 
 void Session::fail(Replayer::Fit fit) {
   if (fit == Replayer::Fit::AtEnd) at_end();
-  supervisor_.diverged(replayer_->report());
+  supervisor_.diverged(stream().replayer->report());
 }
 
 void Session::give_up(const std::string& why) {
@@ -279,19 +300,24 @@ void Session::give_up(const std::string& why) {
 }
 
 void Session::wait_for_others() {
-  if (mode() == Mode::Replay && supervisor_.connected()) supervisor_.hold(progress_, kForEver);
+  if (mode() == Mode::Replay && supervisor_.connected())
+    hold_rank(!has_threads() || callers_ == Identity::Callers::Many ? progress_ : nullptr);
 }
 
 // Inside the MPI library nothing of it may be called again.
 void Session::wait_for_others_after_crash(int signal, const void* address) {
-  if (replayer_ && !replayer_->at_last_event()) supervisor_.crashed(signal, address, replayer_->next_event());
-  if (mode() == Mode::Replay && replayer_) supervisor_.hold(supervisor_.in_call() ? nullptr : progress_, kForEver);
+  if (mode() != Mode::Replay || !stream().replayer) return;
+  const Replayer& log = *stream().replayer;
+  if (!log.at_last_event()) supervisor_.crashed(signal, address, log.next_event());
+  hold_rank(supervisor_.in_call() || has_threads() ? nullptr : progress_);
 }
 
 void Session::at_end() {
   wait_for_others();
-  if (replayer_) {
-    const trace::End end = replayer_->stream().reader().end();
+  if (has_threads() && t_stream != &main_)  // the thread that the process ends with says how
+    for (;;) pause();
+  if (main_.replayer) {
+    const trace::End end = main_.replayer->stream().reader().end();
     if (end.kind == trace::EndKind::Exited) _exit(end.value);
   }
   kill(getpid(), SIGKILL);
@@ -301,9 +327,9 @@ void Session::at_end() {
 void Session::finalized() {
   finalized_ = true;
   write_remarks();
-  if (mode() == Mode::Record) recorder_.writer().set_end(trace::EndKind::Finalized, 0);
-  if (mode() != Mode::Replay || !replayer_) return;
-  supervisor_.entered(replayer_->next_event(), RankState::Finalized);
+  if (mode() == Mode::Record) main_.recorder.writer().set_end(trace::EndKind::Finalized, 0);
+  if (mode() != Mode::Replay || !main_.replayer) return;
+  supervisor_.entered(main_.replayer->next_event(), RankState::Finalized);
   supervisor_.report_place();
 }
 
@@ -311,15 +337,17 @@ void Session::aborting(int code) {
   if (mode() == Mode::Record) {
     write_remarks();
     g_mode.store(Mode::Passive, std::memory_order_relaxed);
-    recorder_.writer().finish({trace::EndKind::Aborted, code, true});
+    const bool by_main = !has_threads() || t_stream == &main_;
+    main_.recorder.finish({trace::EndKind::Aborted, code, by_main || main_.recorder.writer().in_call()}, true);
+    finish_threads();
   } else {
     wait_for_others();
   }
 }
 
 void Session::process_will_exit() {
-  if (mode() == Mode::Replay && replayer_ && !finalized_ && replayer_->at_last_event()) {
-    supervisor_.hold(supervisor_.in_call() ? nullptr : progress_, kForEver);
+  if (mode() == Mode::Replay && main_.replayer && !finalized_ && main_.replayer->at_last_event()) {
+    supervisor_.hold(supervisor_.in_call() || has_threads() ? nullptr : progress_, kForEver);
     held_ = true;
   }
 }
@@ -331,17 +359,20 @@ void Session::process_exits(int status) {
   if (!attached_) return;
   if (now == Mode::Record) {
     if (settle_) settle_();
-    recorder_.writer().finish(
-        {finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, recorder_.writer().in_call()});
-  } else if (now == Mode::Replay && replayer_) {
-    insist(replayer_->end_of_program());
-    const trace::End end = replayer_->stream().reader().end();
+    main_.recorder.finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status,
+                           main_.recorder.writer().in_call()},
+                          true);
+    finish_threads();
+  } else if (now == Mode::Replay && main_.replayer) {
+    if (has_threads()) main_.replayer->pass_reads();
+    insist(main_.replayer->end_of_program());
+    const trace::End end = main_.replayer->stream().reader().end();
     const bool known = end.kind == trace::EndKind::Finalized || end.kind == trace::EndKind::Exited;
     if (known && end.value != status)
-      insist(replayer_->other_end("the program ends with exit status " + std::to_string(status) + ", recorded was " +
+      insist(main_.replayer->other_end("the program ends with exit status " + std::to_string(status) + ", recorded was " +
                                   std::to_string(end.value)));
     if (!finalized_ && !held_) supervisor_.hold(nullptr, kForEver);
-    supervisor_.entered(replayer_->next_event(), RankState::Finalized);
+    supervisor_.entered(main_.replayer->next_event(), RankState::Finalized);
     supervisor_.report_place();
   }
 }
@@ -355,19 +386,18 @@ void Session::forked_child() {
     return;
   }
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
-  recorder_.writer().disown();
+  main_.recorder.writer().disown();
+  for (ThreadStream* const stream : threads_) stream->recorder.writer().disown();
   supervisor_.disown();
 }
 
 void Session::threads_may_call() { threaded_.store(true, std::memory_order_relaxed); }
 
-// Calls from several threads are logged without harm, but their order cannot be forced yet.
+// A thread that was not seen made (by a system call of the program's own, or before the rank was known) has no log.
 void Session::notice_thread() {
-  static const pthread_t first = pthread_self();
-  static bool noted = false;
-  if (noted || pthread_equal(first, pthread_self())) return;
-  noted = true;
-  note("not-replayable", "several threads of a rank called MPI");
+  static std::atomic<bool> noted{false};
+  if (t_stream || noted.exchange(true, std::memory_order_relaxed)) return;
+  note("not-replayable", "a thread called MPI that Reprise did not see being made");
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include "engine/recorder.hpp"
 #include "engine/replayer.hpp"
 #include "engine/supervisor.hpp"
+#include "engine/thread_stream.hpp"
 
 namespace reprise::engine {
 
@@ -33,6 +34,9 @@ struct Identity {
   std::string library;  // "mpich"
   std::string library_version;
   std::string thread_level;
+  // Which calls of different threads must be ordered among each other: none, those that the program makes one at a time
+  // (MPI_THREAD_SERIALIZED), or those that it makes at once.
+  enum class Callers { One, OneAtATime, Many } callers = Callers::One;
 };
 
 class Session {
@@ -56,8 +60,7 @@ class Session {
   // A call. In replay it does not return if the log ends here or differs.
   void call(FunctionId function, const void* caller, const Arguments& arguments);
   void returned();
-  // A named event. Nothing happens outside MPI_Init and MPI_Finalize, nor in other threads than the one that called
-  // MPI_Init: there is no order yet in which a replay could expect those.
+  // A named event. Nothing happens outside MPI_Init and MPI_Finalize.
   void event(const char* name, const void* caller);
 
   // Something about this recording that a user must know. In the log, and in the trace's file `notes`.
@@ -72,6 +75,8 @@ class Session {
   };
   // What to do with a read now: Record, Replay, or nothing (Passive).
   Mode read_mode(const FunctionTable& functions) {
+    if (t_stream != &main_) [[unlikely]]
+      return thread_mode();
     return attached_ && !reads_stopped_ ? mode() : early_read_mode(functions);
   }
   void record_numbers(const Read& read, std::span<const std::int64_t> values);
@@ -81,7 +86,7 @@ class Session {
   bool replay_numbers(const Read& read, std::span<std::int64_t> out, int& error);
   bool replay_bytes(const Read& read, std::span<std::uint8_t> room, std::size_t& size, int& error);
   // Something that a user must know about the reads; written down when the log can be written to.
-  enum Remark : unsigned { kOtherThreads = 1, kOtherThreadCallsMpi = 2, kRankUnknown = 4, kTooManyEarly = 8 };
+  enum Remark : unsigned { kOtherThreads = 1, kOtherThreadCallsMpi = 2, kRankUnknown = 4, kTooManyEarly = 8, kPythonSwitched = 16 };
   void remark(Remark what) { remarks_.fetch_or(what, std::memory_order_relaxed); }
 
   // What a front end does with a Fit other than Follows.
@@ -89,6 +94,49 @@ class Session {
     if (fit != Replayer::Fit::Follows) [[unlikely]]
       fail(fit);
   }
+  // Threads of the program (session_threads.cpp). Before the first one is made; false if this process cannot have any
+  // that are followed.
+  bool begin_threads(const FunctionTable& functions);
+  // A new thread's log. In a replay `number` is what the log of the thread that makes it says.
+  std::uint32_t next_thread_number() { return next_thread_.fetch_add(1, std::memory_order_relaxed); }
+  ThreadStream* new_thread(std::uint32_t number);
+  void thread_ends();
+  // Replaying: waits until that thread has made its last call.
+  void await_end_of_log(pthread_t thread);
+  // What to do with a synchronisation of the running thread: Record, Replay, or nothing (Passive).
+  Mode thread_mode();
+
+  // A synchronisation: its result if that is not 0, and the turns that it comes after.
+  struct Passage {
+    std::int64_t result = 0;
+    Turn first, second;
+  };
+  void record_sync(FunctionId function, const void* caller) {
+    t_stream->recorder.call(function, caller, Arguments{});
+  }
+  void record_passage(const Passage& passage);
+  bool follows_log() { return followed_log() != nullptr; }
+  // Is it what the log has next?
+  bool sync_comes(FunctionId function, const void* caller);
+  // False: there is no log to follow yet.
+  bool replay_sync(FunctionId function, const void* caller, Passage& out);
+  void passed(int turns = 1) {  // replaying: whoever waits for these turns may go on
+    t_stream->turn_is_open = false;
+    while (--turns > 0) t_stream->turns.next();
+    turn_is_over(t_stream->number, t_stream->turns.next());
+  }
+
+  // Calls of MPI by several threads. `post_order` orders what is posted; see Identity::Callers.
+  bool orders_posts() const { return has_threads() && callers_ == Identity::Callers::Many; }
+  // The call has been made, or only waits from here on: others may post.
+  void posted();
+  // A test has succeeded: from now on it is an operation like any other.
+  void poll_succeeded();
+  // What the threads number together is numbered in the same order: called before a communicator gets its number.
+  void order_point();
+  // Around a test while recording.
+  void begin_poll();
+
   // Waits until all ranks have reached their ends. Used before MPI_Abort and the like, so that the others are not cut
   // short of what they did in the recorded run.
   void wait_for_others();
@@ -103,9 +151,13 @@ class Session {
   void forked_child();
 
   // In replay, once the log is open (before that, calls are only remembered).
-  bool replaying_now() const { return replayer_.has_value(); }
-  Recorder& recorder() { return recorder_; }
-  Replayer& replayer() { return *replayer_; }
+  bool replaying_now() const { return stream().replayer.has_value(); }
+  // Of the running thread.
+  Recorder& recorder() { return stream().recorder; }
+  Replayer& replayer() { return *stream().replayer; }
+  // Of the main thread: what concerns the whole rank.
+  Recorder& main_recorder() { return main_.recorder; }
+  Replayer& main_replayer() { return *main_.replayer; }
   Supervisor& supervisor() { return supervisor_; }
   const Configuration& configuration() const { return configuration_; }
   std::uint64_t calls_seen() const { return calls_seen_; }
@@ -133,6 +185,7 @@ class Session {
   // Neither early nor with threads: a call may be logged without further thought.
   bool calls_freely() const { return attached_ && !threaded(); }
   void notice_thread();
+  void call_in_order(FunctionId function, const void* caller, const Arguments& arguments);
 
  private:
   struct EarlyCall {
@@ -143,6 +196,22 @@ class Session {
 
   Session();
   static Session& make();
+  const ThreadStream& stream() const { return t_stream ? *t_stream : main_; }
+  ThreadStream& stream() { return t_stream ? *t_stream : main_; }
+  void attach_thread(ThreadStream& stream);
+  void attach_threads();
+  std::uint64_t moves_of_threads();
+  void open_thread_log(ThreadStream& stream);
+  void count_cut_off_threads();
+  void finish_threads();
+  void hold_rank(void (*progress)());
+  void await_own_threads();
+  Replayer* followed_log();
+  void has_moved(const Replayer& log);
+  void log_turn(const void* object);
+  void follow_turn();
+  void take_order();
+  void release_order();
   [[noreturn]] void fail(Replayer::Fit fit);
   [[noreturn]] void give_up(const std::string& why);
   void at_last_call();
@@ -161,6 +230,8 @@ class Session {
   template <class Outcome>
   void record_read(const Read& read, std::size_t bytes, Outcome outcome);
   template <class Outcome>
+  bool replay_thread_read(const Read& read, Outcome outcome);
+  template <class Outcome>
   bool replay_read(const Read& read, const std::size_t& bytes, Outcome outcome);
   void early_call(FunctionId function, const void* caller, const Arguments& arguments);
   void stop_reads();
@@ -171,8 +242,14 @@ class Session {
   static inline std::atomic<Session*> instance_{nullptr};
   Configuration configuration_;
   FunctionTable functions_;
-  Recorder recorder_;
-  std::optional<Replayer> replayer_;
+  ThreadStream main_;
+  std::vector<ThreadStream*> threads_;  // the others, as long as they have a log that is open
+  std::atomic_flag threads_lock_;
+  std::atomic<std::uint32_t> next_thread_{1};
+  Identity::Callers callers_ = Identity::Callers::One;
+  std::atomic_flag post_order_;
+  std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
+  std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
   Supervisor supervisor_;
   std::vector<EarlyCall> early_;
   void (*progress_)() = nullptr;
@@ -181,7 +258,6 @@ class Session {
   std::atomic<bool> threaded_{false};
   std::uint64_t calls_seen_ = 0;
   std::uint32_t rank_ = 0;
-  pthread_t thread_{};  // that called attach()
   bool attached_ = false;
   bool finalized_ = false;
   bool held_ = false;

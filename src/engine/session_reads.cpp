@@ -46,7 +46,7 @@ void Session::begin_early_reads(const FunctionTable& functions) {
   early_rank_ = launcher_rank();
   description();
   if (configuration_.mode == Mode::Replay) open_early_log();
-  else if (!recorder_begun_) recorder_begun_ = recorder_.begin(functions);
+  else if (!recorder_begun_) recorder_begun_ = main_.recorder.begin(functions);
 }
 
 // Without the launcher's word, a rank that is alone is still known.
@@ -75,38 +75,63 @@ void Session::count_early_read(std::size_t bytes) {
 
 template <class Outcome>
 void Session::record_read(const Read& read, std::size_t bytes, Outcome outcome) {
+  if (t_stream && t_stream != &main_) {
+    t_stream->recorder.event(read.function, read.caller, read.arguments);
+    outcome(t_stream->recorder);
+    return;
+  }
   // Another thread may be about to make the first MPI call: then it says so (stop_reads) under the lock.
   Lock lock(*this, !attached_);
   if (!attached_) {
     if (reads_stopped_) return;
     count_early_read(bytes);
   }
-  recorder_.event(read.function, read.caller, read.arguments);
-  outcome();
+  main_.recorder.event(read.function, read.caller, read.arguments);
+  outcome(main_.recorder);
   if (attached_ && remarks_.load(std::memory_order_relaxed) != 0) [[unlikely]]
     write_remarks();
 }
 
 void Session::record_numbers(const Read& read, std::span<const std::int64_t> values) {
-  record_read(read, 0, [&] { recorder_.numbers(values); });
+  record_read(read, 0, [&](Recorder& recorder) { recorder.numbers(values); });
 }
 
 void Session::record_bytes(const Read& read, std::span<const std::uint8_t> content) {
-  record_read(read, content.size(), [&] { recorder_.bytes(content); });
+  record_read(read, content.size(), [&](Recorder& recorder) { recorder.bytes(content); });
 }
 
 void Session::record_failure(const Read& read, trace::Kind kind, int error) {
-  record_read(read, 0, [&] { recorder_.failure(kind, error); });
+  record_read(read, 0, [&](Recorder& recorder) { recorder.failure(kind, error); });
+}
+
+// A thread that spins until another one has done something, and reads the clock meanwhile, reads it more or less often in
+// each run. So with threads a read that the log does not have here is answered with what the last one of its kind got:
+// time stands still until the thread goes on. And reads that the log has, but this run has not, are passed over.
+template <class Outcome>
+bool Session::replay_thread_read(const Read& read, Outcome outcome) {
+  Replayer* const log = followed_log();
+  if (!log) return false;
+  has_moved(*log);
+  if (!log->comes_next(read.function, read.caller)) {
+    if (log->at_last_event() && log->was_cut_off()) at_end();
+    return outcome(*log, true) == Replayer::Fit::Follows;
+  }
+  insist(log->call(read.function, read.caller, read.arguments));
+  insist(outcome(*log, false));
+  has_moved(*log);
+  return true;
 }
 
 template <class Outcome>
 bool Session::replay_read(const Read& read, const std::size_t& bytes, Outcome outcome) {
+  if (t_stream && t_stream != &main_ && !t_stream->replayer) at_end();
   Lock lock(*this, !attached_);
+  if (has_threads() && t_stream) return replay_thread_read(read, outcome);
   if (attached_) {
-    insist(replayer_->call(read.function, read.caller, read.arguments));
-    insist(outcome(*replayer_));
-    supervisor_.left(replayer_->next_event());
-    if (replayer_->at_last_event()) [[unlikely]]
+    insist(main_.replayer->call(read.function, read.caller, read.arguments));
+    insist(outcome(*main_.replayer, false));
+    supervisor_.left(main_.replayer->next_event());
+    if (main_.replayer->at_last_event()) [[unlikely]]
       supervisor_.report_place();  // the process may end any moment now
     return true;
   }
@@ -116,18 +141,22 @@ bool Session::replay_read(const Read& read, const std::size_t& bytes, Outcome ou
     return false;
   }
   Replayer::Fit fit = early_log_->call(read.function, read.caller, read.arguments);
-  if (fit == Replayer::Fit::Follows) fit = outcome(*early_log_);
+  if (fit == Replayer::Fit::Follows) fit = outcome(*early_log_, false);
   early_differs_ = fit != Replayer::Fit::Follows;
   count_early_read(bytes);
   return !early_differs_;
 }
 
 bool Session::replay_numbers(const Read& read, std::span<std::int64_t> out, int& error) {
-  return replay_read(read, 0, [&](Replayer& replayer) { return replayer.numbers(out, error); });
+  return replay_read(read, 0, [&](Replayer& replayer, bool again) {
+    return again ? replayer.numbers_again(read.function, read.arguments, out, error) : replayer.numbers(out, error);
+  });
 }
 
 bool Session::replay_bytes(const Read& read, std::span<std::uint8_t> room, std::size_t& size, int& error) {
-  return replay_read(read, size, [&](Replayer& replayer) { return replayer.bytes(room, size, error); });
+  return replay_read(read, size, [&](Replayer& replayer, bool again) {
+    return again ? Replayer::Fit::Differs : replayer.bytes(room, size, error);
+  });
 }
 
 // A call before MPI_Init has returned, in replay.
@@ -165,17 +194,17 @@ void Session::check_early_reads(const Identity& identity) {
     if (identity.rank != early_rank_.value_or(0))
       supervisor_.trouble("the launcher's variables say that this is rank " + std::to_string(early_rank_.value_or(0)) +
                           ", but MPI says another");
-    replayer_ = std::move(early_log_);
+    main_.replayer = std::move(early_log_);
     early_log_.reset();
-    if (early_differs_) supervisor_.diverged(replayer_->report());
+    if (early_differs_) supervisor_.diverged(main_.replayer->report());
     return;
   }
   // Reads that could not be answered are passed over. If there was no read at all, there must be none in the log.
   std::uint64_t passed = 0;
   for (const EarlyCall& call : early_)
     insist(early_begun_ || reads_stopped_
-               ? replayer_->call_past_reads(call.function, call.caller, call.arguments, passed)
-               : replayer_->call(call.function, call.caller, call.arguments));
+               ? main_.replayer->call_past_reads(call.function, call.caller, call.arguments, passed)
+               : main_.replayer->call(call.function, call.caller, call.arguments));
   early_.clear();
   if (passed > 0 && !reads_stopped_)
     supervisor_.warn(
@@ -190,14 +219,15 @@ void Session::write_remarks() {
     Remark what;
     const char* text;
   } kTexts[] = {
-      {kOtherThreads, "read by a thread other than the main one"},
-      {kOtherThreadCallsMpi, "read by the main thread, but another thread calls MPI"},
-      {kRankUnknown, "read before MPI_Init, and the launcher does not say which rank a process is"},
-      {kTooManyEarly, "read more often before MPI_Init than is kept"},
+      {kOtherThreads, "clocks and random sources: read by a thread other than the main one"},
+      {kOtherThreadCallsMpi, "clocks and random sources: read by the main thread, but another thread calls MPI"},
+      {kRankUnknown, "clocks and random sources: read before MPI_Init, and the launcher does not say which rank a process is"},
+      {kTooManyEarly, "clocks and random sources: read more often before MPI_Init than is kept"},
+      {kPythonSwitched, "Python: threads were switched in the midst of a computation, at a place that cannot be seen"},
   };
   const unsigned remarks = remarks_.exchange(0, std::memory_order_relaxed);
   for (const auto& [what, text] : kTexts)
-    if (remarks & what & ~remarked_) note("unsupported", std::string("clocks and random sources: ") + text);
+    if (remarks & what & ~remarked_) note("unsupported", text);
   remarked_ |= remarks;
 }
 

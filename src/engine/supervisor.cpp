@@ -146,11 +146,11 @@ void Supervisor::send_line(const char* text, std::size_t size) {
   if (socket_ >= 0 && send(socket_, text, size, MSG_NOSIGNAL) < 0 && errno == EPIPE) _exit(kTroubleExit);
 }
 
-void Supervisor::report_place() {
+void Supervisor::report_place(bool moved) {
   while (sending_.test_and_set(std::memory_order_acquire)) sleep_milliseconds(1);
   const std::uint64_t place = place_->load(std::memory_order_acquire);
   const std::int64_t peer = peer_.load(std::memory_order_relaxed);
-  if (place != sent_ || peer != sent_peer_) {
+  if (place != sent_ || peer != sent_peer_ || moved) {
     char line[96];
     const int size = std::snprintf(line, sizeof line, "at %llu %u %lld\n", static_cast<unsigned long long>(place >> 4),
                                    static_cast<unsigned>(place & 15), static_cast<long long>(peer));
@@ -163,10 +163,14 @@ void Supervisor::report_place() {
 
 void Supervisor::watch() {
   std::string received;
+  std::uint64_t moves = 0;
   for (;;) {
     pollfd readable{socket_, POLLIN, 0};
     const int ready = poll(&readable, 1, kReportMilliseconds);
-    report_place();
+    const auto count_moves = count_moves_.load(std::memory_order_acquire);
+    const std::uint64_t now = count_moves ? count_moves() : 0;
+    report_place(now != moves);
+    moves = now;
     if (ready <= 0) continue;
     char buffer[256];
     const ssize_t size = recv(socket_, buffer, sizeof buffer, 0);

@@ -30,8 +30,11 @@ class Supervisor {
   // The world rank that the current call waits for; -1 if none in particular.
   void waits_for(std::int64_t world_rank) { peer_.store(world_rank, std::memory_order_relaxed); }
 
+  // What else moves in this process, besides what entered() says: threads. While that number changes, the rank lives.
+  void count_moves(std::uint64_t (*count)()) { count_moves_ = count; }
+
   // Now, not at the thread's next turn: the process may end any moment.
-  void report_place();
+  void report_place(bool moved = false);
 
   void warn(const std::string& text);
   [[noreturn]] void trouble(const std::string& text);
@@ -67,6 +70,7 @@ class Supervisor {
   std::atomic_flag sending_;  // places must arrive in the order in which they were
   std::uint64_t sent_ = UINT64_MAX;
   std::int64_t sent_peer_ = -1;
+  std::atomic<std::uint64_t (*)()> count_moves_{nullptr};
 };
 
 }  // namespace reprise::engine

@@ -6,15 +6,16 @@
 namespace reprise::frontends {
 namespace {
 
-static_assert(mpi::kBlockingReceive == engine::kBlocking);
+static_assert(mpi::kBlockingReceive == engine::kBlocking && mpi::kPosts == engine::kPosts);
 
 constexpr std::size_t kMpi = std::size(mpi::kFunctionNames);
-constexpr std::size_t kAll = kMpi + std::size(sys::kFunctionNames);
+constexpr std::size_t kAll = kMpi + std::size(sys::kFunctionNames) + std::size(threads::kFunctionNames);
 
 constexpr auto kNames = [] {
   std::array<const char*, kAll> names{};
-  std::copy(std::begin(sys::kFunctionNames), std::end(sys::kFunctionNames),
-            std::copy(std::begin(mpi::kFunctionNames), std::end(mpi::kFunctionNames), names.begin()));
+  auto at = std::copy(std::begin(mpi::kFunctionNames), std::end(mpi::kFunctionNames), names.begin());
+  at = std::copy(std::begin(sys::kFunctionNames), std::end(sys::kFunctionNames), at);
+  std::copy(std::begin(threads::kFunctionNames), std::end(threads::kFunctionNames), at);
   return names;
 }();
 
@@ -24,7 +25,7 @@ constexpr auto kFlags = [] {
   return flags;
 }();
 
-constexpr engine::FunctionTable kTable{kNames.data(), kFlags.data(), kAll, kMpi};
+constexpr engine::FunctionTable kTable{kNames.data(), kFlags.data(), kAll, kMpi, kMpi + std::size(sys::kFunctionNames)};
 
 }  // namespace
 

@@ -33,6 +33,7 @@ import random_programs
 import scale
 import show
 import system
+import threads
 
 SUITES = {
     "families": families.cases,
@@ -47,6 +48,7 @@ SUITES = {
     "random_programs": random_programs.plain_cases,
     "system": system.cases,
     "show": show.cases,
+    "threads": threads.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
 PLAIN = {"programs", "random_programs"}  # without Reprise; not part of "all"

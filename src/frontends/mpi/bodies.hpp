@@ -7,5 +7,6 @@
 #include "frontends/mpi/body_probe.hpp"
 #include "frontends/mpi/body_receive.hpp"
 #include "frontends/mpi/body_request.hpp"
+#include "frontends/mpi/body_send.hpp"
 #include "frontends/mpi/body_sendrecv.hpp"
 #include "frontends/mpi/body_topology.hpp"

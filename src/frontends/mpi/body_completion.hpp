@@ -43,9 +43,20 @@ class Watch {
     // With threads, a handle that this call frees may belong to another thread's new receive before we look it up.
     if (active_ && Session::get().threaded()) {
       Session::Lock lock(Session::get());
-      for (std::size_t i = 0; i < count_; ++i) early_.push_back(pending_receives().find(requests[i]));
+      for (std::size_t i = 0; i < count_; ++i) {
+        early_.push_back(pending_receives().find(requests[i]));
+        if (early_[i]) early_[i]->busy = true;
+      }
     }
   }
+  ~Watch() {
+    if (early_.empty()) return;
+    Session::Lock lock(Session::get());
+    for (PendingReceives::Receive* const receive : early_)
+      if (receive) receive->busy = false;
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
   MPI_Status* statuses() { return statuses_; }
 
@@ -62,8 +73,9 @@ class Watch {
       const std::size_t index = index_of(i);
       if (index >= count_) continue;
       auto* receive = early_.empty() ? pending.find(before_[index]) : early_[index];
-      if (receive && has_completed(*receive, requests_[index], rc, statuses_[i]))
-        taken[settled++] = pending.settle(receive, statuses_[i]);
+      if (!receive || !has_completed(*receive, requests_[index], rc, statuses_[i])) continue;
+      taken[settled++] = pending.settle(receive, statuses_[i]);
+      if (!early_.empty()) early_[index] = nullptr;
     }
     for (std::size_t i = 0; i < settled; ++i) pending.look_at_earlier(taken[i]);
     pending.look_at_owed();

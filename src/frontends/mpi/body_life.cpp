@@ -55,6 +55,9 @@ void mpi_started(int thread_level) {
   g_identity = {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), library_name(),
                 std::string(version).substr(0, std::string(version).find('\n')), level_name(thread_level)};
   Session& session = Session::get();
+  using Callers = engine::Identity::Callers;
+  if (thread_level == MPI_THREAD_SERIALIZED) g_identity.callers = Callers::OneAtATime;
+  if (thread_level == MPI_THREAD_MULTIPLE) g_identity.callers = Callers::Many;
   if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
   session.attach(g_identity, make_progress, settle_call_in_flight);
   communicators().begin();

@@ -5,6 +5,8 @@
 // decided by the probe that found it.
 #pragma once
 
+#include <sched.h>
+
 #include "frontends/mpi/body_receive.hpp"
 #include "frontends/mpi/poll.hpp"
 
@@ -21,13 +23,34 @@ int Probe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Statu
   return rc;
 }
 
+// MPI_Mprobe while several threads may take messages at once: the one that gets it has its turn at that moment.
+inline int take_in_order(Entry& entry, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  using Improbe = int (*)(int, int, MPI_Comm, int*, MPI_Message*, MPI_Status*);
+  Session& session = Session::get();
+  for (;;) {
+    int flag = 0;
+    session.begin_poll();
+    const int rc = entry.other<Improbe>(Function::Improbe)(source, tag, comm, &flag, message, status);
+    if (flag || rc != MPI_SUCCESS) session.poll_succeeded();
+    session.posted();
+    if (flag || rc != MPI_SUCCESS) return rc;
+    sched_yield();
+  }
+}
+
 template <class Real>
 int Mprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   const Call call = receive_call(comm, source, tag);
   entry.begin(call);
   const int rc = blocking_receive(
       entry, call, source, tag, status,
-      [&](int from, int with, MPI_Status* into) { return real(from, with, comm, message, into); }, nothing_else);
+      [&](int from, int with, MPI_Status* into) {
+        if (Session::get().orders_posts() && entry.recording()) [[unlikely]]
+          return take_in_order(entry, from, with, comm, message, into);
+        Session::get().poll_succeeded();
+        return real(from, with, comm, message, into);
+      },
+      nothing_else);
   entry.end();
   return rc;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/session.hpp"
+#include "frontends/mpi/body_send.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/entry.hpp"
 #include "frontends/mpi/idle_request.hpp"
@@ -160,7 +161,15 @@ int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int
   entry.begin(call);
   const int rc = blocking_receive(
       entry, call, source, tag, status,
-      [&](int from, int with, MPI_Status* into) { return real(buf, count, type, from, with, comm, into); },
+      [&](int from, int with, MPI_Status* into) {
+        if (!Session::get().orders_posts()) [[likely]]
+          return real(buf, count, type, from, with, comm, into);
+        using Post = int (*)(void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+        return post_and_wait(entry, into, [&](MPI_Request* request) {
+          return entry.other<Post>(form_of<Count>(Function::Irecv, Function::Irecv_c))(buf, count, type, from, with,
+                                                                                       comm, request);
+        });
+      },
       nothing_else);
   entry.end();
   return rc;

@@ -108,6 +108,7 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
     if (is_intercommunicator(comm)) append_members(comm, Function::Comm_remote_group, made.members);
     my_rank = comm_rank(comm);
   }
+  engine::Session::get().order_point();
   engine::Session::Lock lock(engine::Session::get());
   if (same_members && parent >= 0) {
     made.members = all_[static_cast<std::size_t>(parent)].members;
@@ -131,7 +132,7 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
 void Communicators::check_against_log(const std::uint64_t* uid) const {
   engine::Session& session = engine::Session::get();
   if (engine::mode() == engine::Mode::Replay && session.replaying_now())
-    session.insist(session.replayer().communicator(static_cast<std::int64_t>(all_.size()), uid));
+    session.insist(session.replayer().communicator(uid));
 }
 
 // The caller holds the lock, or is the only thread.
@@ -139,7 +140,7 @@ void Communicators::add(Communicator comm, std::int64_t parent, const char* how,
   if (engine::mode() == engine::Mode::Record)
     engine::Session::get().recorder().define_communicator({parent, comm.uid, how, counter,
                                                            static_cast<std::uint32_t>(my_rank), comm.members,
-                                                           comm.members.size() - comm.local_size});
+                                                           comm.members.size() - comm.local_size, all_.size()});
   check_against_log(&comm.uid);
   alive_[comm.key] = static_cast<std::int64_t>(all_.size());
   all_.push_back(std::move(comm));

@@ -21,7 +21,10 @@ void Entry::new_communicator_later(const MPI_Comm* comm, MPI_Comm parent) {
 bool Entry::look_up_cancelled() {
   Session& session = Session::get();
   bool cancelled = false;
-  if (session.replaying_now()) session.insist(session.replayer().cancelled(g_posts.next(), cancelled));
+  if (session.replaying_now()) {
+    Session::Lock lock(session);
+    session.insist(session.main_replayer().cancelled(g_posts.next(), cancelled));
+  }
   return cancelled;
 }
 
@@ -36,6 +39,8 @@ void Entry::wake() {
   else
     Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
 }
+
+void let_others_post() { Session::get().posted(); }
 
 void unsupported(Function function, const char* reason) {
   static bool noted[static_cast<std::size_t>(Function::kCount)];

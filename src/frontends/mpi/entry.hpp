@@ -93,6 +93,8 @@ struct Call {
 };
 
 void unsupported(Function function, const char* reason);
+// What the program's own functions do meanwhile may wait for other threads (Session::posted).
+void let_others_post();
 
 class Entry {
  public:
@@ -171,6 +173,7 @@ class Outside {
  public:
   Outside() : saved_(t_state) {
     t_state = {};
+    let_others_post();
     if (saved_.settle) saved_.settle(saved_.in_flight);
   }
   ~Outside() { t_state = {saved_.inside, saved_.opaque}; }

@@ -93,7 +93,7 @@ void PendingReceives::resolve(Receive* receive, const MPI_Status& status) {
   if (receive->known) return;
   const bool cancelled = receive->cancelled && was_cancelled(status);
   if (!receive->wildcard) {
-    if (cancelled && receive->post != kNoPost) engine::Session::get().recorder().cancelled(receive->post);
+    if (cancelled && receive->post != kNoPost) engine::Session::get().main_recorder().cancelled(receive->post);
     receive->known = receive->post != kNoPost;
     return;
   }
@@ -142,6 +142,7 @@ void PendingReceives::look_at_earlier(const Taken& taken) {
 
 // Asks the library without completing the request. True if the outcome is known now.
 bool PendingReceives::look_at(Receive* receive) {
+  if (receive->busy) return false;
   int flag = 0;
   MPI_Status status{};
   status.MPI_SOURCE = -1;

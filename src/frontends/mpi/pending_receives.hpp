@@ -31,6 +31,7 @@ class PendingReceives {
     bool cancelled = false;  // MPI_Cancel was called on it
     bool orphan = false;     // MPI_Request_free was called on it: we hold the handle
     bool persistent = false;
+    bool busy = false;  // a thread is inside a call that may complete it: nobody else may use its handle
     std::uint64_t post = kNoPost;  // its number, if it was cancelled and is no wildcard receive
     engine::WildcardSlot slot;
     Receive* next_same_hash = nullptr;

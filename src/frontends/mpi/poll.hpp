@@ -14,12 +14,15 @@ class Poll {
   Poll(Entry& entry, const Call& call) {
     Session& session = Session::get();
     if (entry.recording()) {
+      if (session.orders_posts()) session.begin_poll();  // before the lock: others want that while they hold the order
       Session::Lock lock(session);
       if (session.threaded()) session.notice_thread();
       site_ = &session.recorder().poll_begin(entry.function(), entry.caller(), call.values, absorbed_);
     } else if (entry.replaying() && session.replaying_now()) {
       session.insist(session.replayer().poll(entry.function(), entry.caller(), call.values, success_));
-      if (success_) session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
+      if (success_ && !engine::has_threads())
+        session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
+      if (success_) session.poll_succeeded();
       forced_ = true;
     } else {
       entry.begin(call);
@@ -41,6 +44,7 @@ class Poll {
     Session& session = Session::get();
     Session::Lock lock(session);
     session.recorder().poll_end(*site_, absorbed_, success);
+    if (success) session.poll_succeeded();
     site_ = nullptr;
   }
 

@@ -2,6 +2,7 @@
 #include "frontends/sys/load.hpp"
 
 #include "frontends/sys/read.hpp"
+#include "frontends/threads/sync.hpp"
 
 namespace {
 
@@ -14,6 +15,13 @@ __attribute__((constructor)) void arm() {
   reprise::sys::find_random_devices();
   reprise::sys::find_process_ids();
   reprise::sys::find_timed_waits();
+  reprise::threads::find_mutexes();
+  reprise::threads::find_conditions();
+  reprise::threads::find_rwlocks();
+  reprise::threads::find_semaphores();
+  reprise::threads::find_others();
+  reprise::threads::find_guards();
+  reprise::threads::find_life();
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Mode decide(Mode mode, const void* caller) {
     mode = engine::mode();
   }
   if (mode == Mode::Passive || mode == Mode::Doctor) return Mode::Passive;
-  if (!engine::on_main_thread()) {
+  if (!engine::t_stream) {
     if (!g_other_threads_noted.load(std::memory_order_relaxed) && called_by_program(caller)) {
       g_other_threads_noted.store(true, std::memory_order_relaxed);
       Session::get().remark(Session::kOtherThreads);

@@ -1,0 +1,346 @@
+// Threads of the program: a log for each, and the order in which they pass what they share (engine/thread_order.hpp).
+//
+// A thread's log holds what that thread does: its synchronisations, its reads, its calls of MPI. Calls of MPI are
+// ordered among each other where the program may make them from several threads. If it makes them one at a time, the
+// order of the calls is the order of what they do. If it makes them at once, what is posted is posted while the thread
+// holds `post_order_`, so that the recorded order is the one in which the library saw it; waiting is done outside.
+//
+// In a replay everybody waits for the turn that the recorded turn came after. The end of a run that was cut off is the
+// end of each thread's log: who has come there waits until the other threads of the process have, too, and only then is
+// the rank at its end.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/launcher_rank.hpp"
+#include "engine/session.hpp"
+
+namespace reprise::engine {
+namespace {
+
+constexpr int kForEver = -1;
+
+class Spin {
+ public:
+  explicit Spin(std::atomic_flag& flag) : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ~Spin() { flag_.clear(std::memory_order_release); }
+  Spin(const Spin&) = delete;
+  Spin& operator=(const Spin&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+void sleep_a_moment() {
+  const timespec moment{0, 1'000'000};
+  nanosleep(&moment, nullptr);
+}
+
+bool was_cut_off(const trace::End& end) {
+  return end.kind == trace::EndKind::Running || end.kind == trace::EndKind::Stopped ||
+         end.kind == trace::EndKind::Aborted;
+}
+
+}  // namespace
+
+// Before MPI_Init the rank must be known from the launcher, or a replay could not find the threads' logs in time. A
+// process without a launcher's word gets its threads followed from MPI_Init on.
+bool Session::begin_threads(const FunctionTable& functions) {
+  if (has_threads()) return true;
+  if (configuration_.mode != Mode::Record && configuration_.mode != Mode::Replay) return false;
+  if (mode() == Mode::Passive || !t_stream || finalized_) return false;
+  if (!attached_) {
+    if (!launcher_rank() || reads_stopped_ || reads_paused_) return false;
+    if (!early_begun_) begin_early_reads(functions);
+    if (configuration_.mode == Mode::Replay && (!early_log_ || early_differs_)) return false;
+  }
+  functions_ = functions;
+  if (configuration_.mode == Mode::Record && !recorder_begun_) return false;
+  main_.recorder.share();
+  g_has_threads.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+ThreadStream* Session::new_thread(std::uint32_t number) {
+  if (number >= kMaxThreads) {
+    note("not-replayable", "more threads than Reprise can number");
+    return nullptr;
+  }
+  auto* const stream = new ThreadStream();
+  stream->number = number;
+  stream->turns.begin(number);
+  if (configuration_.mode == Mode::Record) {
+    if (!stream->recorder.begin(functions_)) {
+      note("not-replayable", "there was no memory for the log of a thread");
+      delete stream;
+      return nullptr;
+    }
+    stream->recorder.share();
+  }
+  const Spin spin(threads_lock_);
+  threads_.push_back(stream);
+  if (configuration_.mode == Mode::Record && attached_) attach_thread(*stream);
+  if (configuration_.mode == Mode::Replay) open_thread_log(*stream);
+  return stream;
+}
+
+void Session::attach_thread(ThreadStream& stream) {
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return;
+  const trace::Info info{{"rank", std::to_string(rank_)}, {"thread", std::to_string(stream.number)}};
+  const auto attached =
+      stream.recorder.attach(dir, {configuration_.trace_id, rank_, stream.number}, info, configuration_.plain);
+  close(dir);
+  if (!attached) append_note("not-replayable", "thread " + std::to_string(stream.number) + ": " + attached.error().what);
+}
+
+// Those that were there before the rank was known.
+void Session::attach_threads() {
+  const Spin spin(threads_lock_);
+  for (ThreadStream* const stream : threads_) attach_thread(*stream);
+  attached_ = true;  // while no thread can be made
+}
+
+std::uint64_t Session::moves_of_threads() {
+  const Spin spin(threads_lock_);
+  std::uint64_t moves = 0;
+  for (const ThreadStream* const stream : threads_) moves += stream->moved.load(std::memory_order_relaxed);
+  return moves;
+}
+
+// Without a log (the recorded run was killed before it was made) the thread has come to its end at once.
+void Session::open_thread_log(ThreadStream& stream) {
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return;
+  const std::uint32_t rank = attached_ ? rank_ : early_rank_.value_or(0);
+  auto reader = trace::RankReader::open(dir, rank, configuration_.trace_id, stream.number);
+  close(dir);
+  if (reader) stream.replayer.emplace(CallStream(std::move(*reader)), functions_);
+}
+
+void Session::count_cut_off_threads() {
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return;
+  std::uint32_t count = 0;
+  for (const std::uint32_t number : trace::streams_of(dir, rank_)) {
+    const auto reader = trace::RankReader::open(dir, rank_, configuration_.trace_id, number);
+    if (!reader) supervisor_.trouble(reader.error().what);
+    count += was_cut_off(reader->end()) ? 1 : 0;
+  }
+  close(dir);
+  cut_off_.store(count, std::memory_order_relaxed);
+}
+
+void Session::thread_ends() {
+  ThreadStream* const stream = t_stream;
+  const Mode now = thread_mode();
+  if (now == Mode::Replay && stream->replayer && !finalized_ && !was_cut_off(stream->replayer->stream().reader().end()))
+{
+    stream->replayer->pass_reads();
+    insist(stream->replayer->end_of_program());
+  }
+  t_stream = nullptr;
+  stream->over.store(true, std::memory_order_release);
+  if (configuration_.mode != Mode::Record || mode() == Mode::Passive) return;
+  const Spin spin(threads_lock_);
+  stream->recorder.finish({trace::EndKind::Exited, 0, stream->recorder.writer().in_call()}, false);
+}
+
+void Session::finish_threads() {
+  const Spin spin(threads_lock_);
+  for (ThreadStream* const stream : threads_)
+    if (stream != t_stream || stream->recorder.writer().attached())
+      stream->recorder.finish({trace::EndKind::Running, 0, stream->recorder.writer().in_call()}, true);
+}
+
+void Session::await_end_of_log(pthread_t thread) {
+  for (;;) {
+    bool awaited = false;
+    {
+      const Spin spin(threads_lock_);
+      for (const ThreadStream* const stream : threads_)
+        if (!stream->over.load(std::memory_order_acquire) && stream->replayer &&
+            pthread_equal(stream->handle.load(std::memory_order_acquire), thread))
+          awaited = !stream->followed.load(std::memory_order_acquire);
+    }
+    if (!awaited) return;
+    sleep_a_moment();
+  }
+}
+
+void Session::has_moved(const Replayer& log) {
+  t_stream->moved.fetch_add(1, std::memory_order_relaxed);
+  if (log.at_last_event()) t_stream->followed.store(true, std::memory_order_release);
+}
+
+Mode Session::thread_mode() {
+  if (!t_stream || !has_threads() || mode() == Mode::Passive) return Mode::Passive;
+  return configuration_.mode;
+}
+
+// The log that the running thread follows. Before MPI_Init the main thread's is not certain yet.
+Replayer* Session::followed_log() {
+  ThreadStream& stream = *t_stream;
+  if (stream.replayer) return &*stream.replayer;
+  return &stream == &main_ && early_log_ && !early_differs_ ? &*early_log_ : nullptr;
+}
+
+void Session::record_passage(const Passage& passage) {
+  std::array<std::int64_t, 5> numbers;
+  std::size_t count = 0;
+  if (passage.result != 0) numbers[count++] = passage.result;
+  for (const Turn& turn : {passage.first, passage.second}) {
+    if (turn.number == 0) continue;
+    numbers[count++] = turn.thread;
+    numbers[count++] = static_cast<std::int64_t>(turn.number);
+  }
+  if (count > 0) t_stream->recorder.numbers({numbers.data(), count});
+  t_stream->recorder.returned();
+}
+
+bool Session::sync_comes(FunctionId function, const void* caller) {
+  Lock lock(*this, !attached_);
+  Replayer* const log = followed_log();
+  if (log) log->pass_reads();
+  return log && log->comes_next(function, caller);
+}
+
+bool Session::replay_sync(FunctionId function, const void* caller, Passage& out) {
+  ThreadStream& stream = *t_stream;
+  Lock lock(*this, !attached_);
+  Replayer* const log = followed_log();
+  if (!log) {
+    if (&stream == &main_) return false;
+    at_end();
+  }
+  log->pass_reads();
+  const Replayer::Fit fit = log->call(function, caller, Arguments{});
+  if (&stream == &main_ && !stream.replayer && fit != Replayer::Fit::Follows) {
+    early_differs_ = true;
+    return false;
+  }
+  if (fit == Replayer::Fit::AtEnd) at_end();
+  insist(fit);
+  has_moved(*log);
+  if (log->in_unfinished_call()) {
+    // It ended inside this call: it was cancelled, or the whole process was.
+    if (log->stream().reader().end().kind == trace::EndKind::Exited && &stream != &main_)
+      pthread_exit(PTHREAD_CANCELED);
+    at_end();
+  }
+  std::array<std::int64_t, 5> numbers;
+  const std::size_t count = log->numbers_if_any(numbers);
+  std::size_t at = 0;
+  out = {};
+  if (count % 2 == 1) out.result = numbers[at++];
+  for (Turn* const turn : {&out.first, &out.second}) {
+    if (at + 2 > count) break;
+    *turn = {static_cast<std::uint32_t>(numbers[at]), static_cast<std::uint64_t>(numbers[at + 1])};
+    at += 2;
+  }
+  return true;
+}
+
+void Session::take_order() {
+  if (callers_ != Identity::Callers::Many || t_stream->holds_order) return;
+  while (post_order_.test_and_set(std::memory_order_acquire)) sched_yield();
+  t_stream->holds_order = true;
+}
+
+void Session::release_order() {
+  if (!t_stream || !t_stream->holds_order) return;
+  t_stream->holds_order = false;
+  post_order_.clear(std::memory_order_release);
+}
+
+void Session::log_turn(const void* object) {
+  const Turn turn = t_stream->turns.take(object);
+  if (turn.number == 0) return;
+  const std::array<std::int64_t, 2> numbers{turn.thread, static_cast<std::int64_t>(turn.number)};
+  t_stream->recorder.numbers(numbers);
+}
+
+void Session::follow_turn() {
+  std::array<std::int64_t, 2> numbers;
+  if (t_stream->replayer->numbers_if_any(numbers) == 2)
+    await_turn({static_cast<std::uint32_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])});
+  t_stream->turn_is_open = true;
+}
+
+void Session::call_in_order(FunctionId function, const void* caller, const Arguments& arguments) {
+  ThreadStream& stream = *t_stream;
+  const bool ordered = attached_ && callers_ != Identity::Callers::One;
+  if (mode() == Mode::Record) {
+    if (ordered) take_order();
+    stream.recorder.call(function, caller, arguments);
+    if (ordered) log_turn(&kMpiOrder);
+  } else if (mode() == Mode::Replay && stream.replayer) {
+    stream.replayer->pass_reads();
+    insist(stream.replayer->call(function, caller, arguments));
+    has_moved(*stream.replayer);
+    if (stream.replayer->in_unfinished_call() && &stream != &main_) at_end();
+    if (ordered) follow_turn();
+    replayed();
+  } else if (mode() == Mode::Replay && &stream == &main_) {
+    early_call(function, caller, arguments);
+  } else if (mode() == Mode::Replay) {
+    at_end();
+  }
+  if (!(functions_.flags_of(function) & kPosts)) posted();
+}
+
+void Session::posted() {
+  if (!t_stream) return;
+  release_order();
+  if (t_stream->turn_is_open && callers_ == Identity::Callers::Many) passed();
+}
+
+void Session::order_point() {
+  if (!t_stream || !has_threads() || !attached_ || callers_ == Identity::Callers::One) return;
+  if (mode() == Mode::Record) {
+    log_turn(&main_);
+  } else if (mode() == Mode::Replay && t_stream->replayer) {
+    const bool was_open = t_stream->turn_is_open;
+    follow_turn();
+    passed();
+    t_stream->turn_is_open = was_open;
+  }
+}
+
+void Session::begin_poll() {
+  if (t_stream && attached_) take_order();
+}
+
+void Session::poll_succeeded() {
+  if (!t_stream || !has_threads() || !attached_ || callers_ == Identity::Callers::One) return;
+  if (mode() == Mode::Record) log_turn(&kMpiOrder);
+  else if (mode() == Mode::Replay && t_stream->replayer) follow_turn();
+}
+
+// This thread is at the end of its log. The rank is when all its threads are.
+void Session::await_own_threads() {
+  if (!t_stream || cut_off_.load(std::memory_order_relaxed) == 0) return;
+  if (t_stream->turn_is_open) passed();
+  if (!t_stream->at_end) {
+    t_stream->at_end = true;
+    ended_.fetch_add(1, std::memory_order_release);
+  }
+  while (ended_.load(std::memory_order_acquire) < cut_off_.load(std::memory_order_relaxed)) {
+    if (progress_ && callers_ == Identity::Callers::Many && t_stream == &main_) progress_();
+    sleep_a_moment();
+  }
+}
+
+void Session::hold_rank(void (*progress)()) {
+  if (has_threads()) await_own_threads();
+  supervisor_.hold(progress, kForEver);
+}
+
+}  // namespace reprise::engine

@@ -1,0 +1,37 @@
+// One thread of the program: its log, and how far it has come in it.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "engine/recorder.hpp"
+#include "engine/replayer.hpp"
+#include "engine/thread_order.hpp"
+
+namespace reprise::engine {
+
+struct ThreadStream {
+  std::uint32_t number = 0;  // counts the threads of the process in the order in which they were made; main() is 0
+  Recorder recorder;
+  std::optional<Replayer> replayer;
+  ThreadTurns turns;
+  bool turn_is_open = false;  // replaying: a turn has begun that others may wait for
+  bool holds_order = false;   // this thread holds the session's order of posts
+  bool at_end = false;        // replaying: it has come to the end of a log that was cut off
+  std::atomic<pthread_t> handle{};      // as the program knows it
+  std::atomic<std::uint64_t> moved{0};  // replaying: calls made, for those who watch
+  std::atomic<bool> followed{false};    // replaying: it has come to its last call
+  std::atomic<bool> over{false};        // it has ended
+};
+
+// The program's thread that is running; null in threads of others (of the MPI library, and our own).
+inline thread_local ThreadStream* t_stream __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Has the program made a thread? Until then nothing needs an order.
+inline std::atomic<bool> g_has_threads{false};
+inline bool has_threads() { return g_has_threads.load(std::memory_order_relaxed); }
+
+}  // namespace reprise::engine

@@ -1,0 +1,57 @@
+// Who initialises a static object of a C++ function (Itanium C++ ABI, 3.3.2).
+//
+// Compiled code asks only while the object is not initialised yet, and whether it still finds it so is a matter of time.
+// So only the thread that did it says so in its log. In a replay everybody else who asks waits until it is done.
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "frontends/sys/next.hpp"
+#include "frontends/threads/sync.hpp"
+
+using namespace reprise::threads;
+using reprise::sys::Next;
+
+namespace {
+
+using Byte = std::uint8_t;
+
+constinit Next<int(Byte*)> g_acquire{"__cxa_guard_acquire"};
+
+bool is_done(Byte* guard) { return std::atomic_ref(guard[0]).load(std::memory_order_acquire) != 0; }
+
+// In programs that are not C++ there is nobody behind us; this library's own objects come here all the same.
+int acquire_alone(Byte* guard) {
+  while (!is_done(guard)) {
+    Byte free = 0;
+    if (std::atomic_ref(guard[1]).compare_exchange_strong(free, 1, std::memory_order_acquire)) return 1;
+    sched_yield();
+  }
+  return 0;
+}
+
+int acquire_really(Byte* guard) { return g_acquire.find() ? g_acquire(guard) : acquire_alone(guard); }
+
+}  // namespace
+
+void reprise::threads::find_guards() { g_acquire.find(); }
+
+extern "C" {
+
+int reprise_guard_acquire(Byte*) REPRISE_INTERPOSES("__cxa_guard_acquire");
+int reprise_guard_acquire(Byte* guard) {
+  const void* const caller = REPRISE_RETURN_ADDRESS;
+  if (!reprise::engine::has_threads()) return acquire_really(guard);
+  if (Sync::follows(caller) && !Sync::comes_next(Function::StaticInit, caller)) {
+    while (!is_done(guard)) sched_yield();
+    return 0;
+  }
+  const int mine = acquire_really(guard);
+  if (!mine) return 0;
+  Sync sync(Function::StaticInit, caller);
+  if (sync.recording()) sync.passed(0);
+  return mine;
+}
+
+}  // extern "C"

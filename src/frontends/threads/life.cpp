@@ -1,0 +1,142 @@
+// Threads come and go. A thread is known by its number, which the log of the thread that makes it holds.
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "frontends/sys/next.hpp"
+#include "frontends/threads/sync.hpp"
+
+using namespace reprise::threads;
+using reprise::engine::ThreadStream;
+using reprise::sys::Next;
+
+namespace {
+
+using Routine = void* (*)(void*);
+
+constinit Next<int(pthread_t*, const pthread_attr_t*, Routine, void*)> g_create{"pthread_create"};
+constinit Next<int(pthread_t, void**)> g_join{"pthread_join"};
+constinit Next<int(pthread_t)> g_cancel{"pthread_cancel"};
+constinit Next<int(pthread_t, void**)> g_tryjoin{"pthread_tryjoin_np"};
+constinit Next<int(pthread_t, void**, const timespec*)> g_timedjoin{"pthread_timedjoin_np"};
+constinit Next<int(pthread_t, void**, clockid_t, const timespec*)> g_clockjoin{"pthread_clockjoin_np"};
+
+struct Start {
+  Routine routine;
+  void* argument;
+  ThreadStream* stream;
+};
+
+// The thread's log is closed after everything else that the program does at the thread's end: destructors of
+// thread_local objects come before those of keys, and this key's last of all, since it asks to be called again.
+pthread_key_t g_end_key;
+thread_local int t_rounds __attribute__((tls_model("initial-exec"))) = 0;
+
+void thread_ends(void* value) {
+  if (++t_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(g_end_key, value);
+  else Session::get().thread_ends();
+}
+
+bool has_end_key() {
+  static const bool made = pthread_key_create(&g_end_key, thread_ends) == 0;
+  return made;
+}
+
+void* thread_main(void* argument) {
+  const Start start = *static_cast<Start*>(argument);
+  delete static_cast<Start*>(argument);
+  reprise::engine::t_stream = start.stream;
+  pthread_setspecific(g_end_key, start.stream);
+  return start.routine(start.argument);
+}
+
+bool is_followed(const void* caller) {
+  if (reprise::engine::mode() == Mode::Passive || !reprise::engine::t_stream || reprise::mpi::t_state.inside) return false;
+  return reprise::sys::called_by_program(caller) &&
+         Session::get().begin_threads(reprise::frontends::all_functions()) && has_end_key();
+}
+
+// A join that may fail because the thread has not ended yet.
+template <class Join>
+int try_to_join(Function function, const void* caller, pthread_t thread, void** value, Join join) {
+  Sync sync(function, caller);
+  if (sync.replaying()) {
+    if (sync.result() != 0) return static_cast<int>(sync.result());
+    return g_join(thread, value);
+  }
+  const int result = join();
+  if (sync.recording()) sync.passed(result);
+  return result;
+}
+
+}  // namespace
+
+void reprise::threads::find_life() {
+  g_create.find();
+  g_cancel.find();
+  for (auto* next : {&g_join, &g_tryjoin}) next->find();
+  g_timedjoin.find();
+  g_clockjoin.find();
+}
+
+extern "C" {
+
+int reprise_create(pthread_t*, const pthread_attr_t*, Routine, void*) REPRISE_INTERPOSES("pthread_create");
+int reprise_create(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument) {
+  const void* const caller = REPRISE_RETURN_ADDRESS;
+  if (!is_followed(caller)) return g_create(thread, attributes, routine, argument);
+  Sync sync(Function::Create, caller);
+  Session& session = Session::get();
+  std::uint32_t number = 0;
+  if (sync.recording()) {
+    // Logged before the thread can do anything.
+    number = session.next_thread_number();
+    sync.passed(number);
+  } else if (sync.replaying()) {
+    number = static_cast<std::uint32_t>(sync.result());
+  }
+  ThreadStream* const stream = number > 0 ? session.new_thread(number) : nullptr;
+  if (!stream) return g_create(thread, attributes, routine, argument);
+  auto* const start = new Start{routine, argument, stream};
+  const int result = g_create(thread, attributes, thread_main, start);
+  if (result != 0) delete start;
+  else stream->handle.store(*thread, std::memory_order_release);
+  return result;
+}
+
+int reprise_join(pthread_t, void**) REPRISE_INTERPOSES("pthread_join");
+int reprise_join(pthread_t thread, void** value) {
+  Sync sync(Function::Join, REPRISE_RETURN_ADDRESS);
+  const int result = g_join(thread, value);
+  if (sync.recording()) sync.passed(0);
+  return result;
+}
+
+// In a replay the thread is cancelled when it has done everything that it did then. If it was cancelled in a call that
+// is logged, it ends there by itself.
+int reprise_cancel(pthread_t) REPRISE_INTERPOSES("pthread_cancel");
+int reprise_cancel(pthread_t thread) {
+  Sync sync(Function::Cancel, REPRISE_RETURN_ADDRESS);
+  if (sync.recording()) sync.passed(0);
+  if (sync.replaying()) Session::get().await_end_of_log(thread);
+  return g_cancel(thread);
+}
+
+int reprise_tryjoin(pthread_t, void**) REPRISE_INTERPOSES("pthread_tryjoin_np");
+int reprise_tryjoin(pthread_t thread, void** value) {
+  return try_to_join(Function::Tryjoin, REPRISE_RETURN_ADDRESS, thread, value, [&] { return g_tryjoin(thread, value); });
+}
+
+int reprise_timedjoin(pthread_t, void**, const timespec*) REPRISE_INTERPOSES("pthread_timedjoin_np");
+int reprise_timedjoin(pthread_t thread, void** value, const timespec* time) {
+  return try_to_join(Function::Timedjoin, REPRISE_RETURN_ADDRESS, thread, value,
+                     [&] { return g_timedjoin(thread, value, time); });
+}
+
+int reprise_clockjoin(pthread_t, void**, clockid_t, const timespec*) REPRISE_INTERPOSES("pthread_clockjoin_np");
+int reprise_clockjoin(pthread_t thread, void** value, clockid_t clock, const timespec* time) {
+  return try_to_join(Function::Clockjoin, REPRISE_RETURN_ADDRESS, thread, value,
+                     [&] { return g_clockjoin(thread, value, clock, time); });
+}
+
+}  // extern "C"

@@ -1,0 +1,79 @@
+// Mutexes and spin locks: who gets them, in which order.
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "frontends/sys/next.hpp"
+#include "frontends/sys/timed_waits.hpp"
+#include "frontends/threads/sync.hpp"
+
+using namespace reprise::threads;
+using reprise::sys::Next;
+
+namespace {
+
+constinit Next<int(pthread_mutex_t*)> g_lock{"pthread_mutex_lock"};
+constinit Next<int(pthread_mutex_t*)> g_trylock{"pthread_mutex_trylock"};
+constinit Next<int(pthread_mutex_t*, const timespec*)> g_timedlock{"pthread_mutex_timedlock"};
+constinit Next<int(pthread_mutex_t*, clockid_t, const timespec*)> g_clocklock{"pthread_mutex_clocklock"};
+constinit Next<int(pthread_spinlock_t*)> g_spin_lock{"pthread_spin_lock"};
+constinit Next<int(pthread_spinlock_t*)> g_spin_trylock{"pthread_spin_trylock"};
+
+const void* address_of(pthread_spinlock_t* lock) { return const_cast<const int*>(lock); }
+
+}  // namespace
+
+void reprise::threads::find_mutexes() {
+  for (auto* next : {&g_lock, &g_trylock}) next->find();
+  for (auto* next : {&g_spin_lock, &g_spin_trylock}) next->find();
+  g_timedlock.find();
+  g_clocklock.find();
+}
+
+extern "C" {
+
+int reprise_mutex_lock(pthread_mutex_t*) REPRISE_INTERPOSES("pthread_mutex_lock");
+int reprise_mutex_lock(pthread_mutex_t* mutex) {
+  const auto lock = [&] { return g_lock(mutex); };
+  return acquire(Function::MutexLock, REPRISE_RETURN_ADDRESS, mutex, lock, lock);
+}
+
+int reprise_mutex_trylock(pthread_mutex_t*) REPRISE_INTERPOSES("pthread_mutex_trylock");
+int reprise_mutex_trylock(pthread_mutex_t* mutex) {
+  return acquire(
+      Function::MutexTrylock, REPRISE_RETURN_ADDRESS, mutex, [&] { return g_trylock(mutex); },
+      [&] { return g_lock(mutex); });
+}
+
+int reprise_mutex_timedlock(pthread_mutex_t*, const timespec*) REPRISE_INTERPOSES("pthread_mutex_timedlock");
+int reprise_mutex_timedlock(pthread_mutex_t* mutex, const timespec* time) {
+  const void* const caller = REPRISE_RETURN_ADDRESS;
+  return acquire(
+      Function::MutexTimedlock, caller, mutex,
+      [&] { return g_timedlock(mutex, reprise::sys::Until(time, CLOCK_REALTIME, caller).get()); },
+      [&] { return g_lock(mutex); });
+}
+
+int reprise_mutex_clocklock(pthread_mutex_t*, clockid_t, const timespec*) REPRISE_INTERPOSES("pthread_mutex_clocklock");
+int reprise_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* time) {
+  const void* const caller = REPRISE_RETURN_ADDRESS;
+  return acquire(
+      Function::MutexClocklock, caller, mutex,
+      [&] { return g_clocklock(mutex, clock, reprise::sys::Until(time, clock, caller).get()); },
+      [&] { return g_lock(mutex); });
+}
+
+int reprise_spin_lock(pthread_spinlock_t*) REPRISE_INTERPOSES("pthread_spin_lock");
+int reprise_spin_lock(pthread_spinlock_t* spin) {
+  const auto lock = [&] { return g_spin_lock(spin); };
+  return acquire(Function::SpinLock, REPRISE_RETURN_ADDRESS, address_of(spin), lock, lock);
+}
+
+int reprise_spin_trylock(pthread_spinlock_t*) REPRISE_INTERPOSES("pthread_spin_trylock");
+int reprise_spin_trylock(pthread_spinlock_t* spin) {
+  return acquire(
+      Function::SpinTrylock, REPRISE_RETURN_ADDRESS, address_of(spin), [&] { return g_spin_trylock(spin); },
+      [&] { return g_spin_lock(spin); });
+}
+
+}  // extern "C"

@@ -1,0 +1,35 @@
+#include "frontends/threads/sync.hpp"
+
+#include <cerrno>
+
+namespace reprise::threads {
+
+void Sync::begin(Function function, const void* caller) {
+  if (!engine::t_stream || mpi::t_state.inside || engine::mode() == Mode::Passive) return;
+  const int error = errno;
+  if (sys::called_by_program(caller)) {
+    Session& session = Session::get();
+    const Mode mode = session.thread_mode();
+    mpi::t_state.inside = true;
+    if (mode == Mode::Record) {
+      session.record_sync(frontends::id_of(function), caller);
+      mode_ = mode;
+    } else if (mode == Mode::Replay && session.replay_sync(frontends::id_of(function), caller, passage_)) {
+      mode_ = mode;
+    } else {
+      mpi::t_state.inside = false;
+    }
+  }
+  errno = error;
+}
+
+bool Sync::follows(const void* caller) {
+  return engine::t_stream && !mpi::t_state.inside && is_replay() && sys::called_by_program(caller) &&
+         Session::get().follows_log();
+}
+
+bool Sync::comes_next(Function function, const void* caller) {
+  return follows(caller) && Session::get().sync_comes(frontends::id_of(function), caller);
+}
+
+}  // namespace reprise::threads
