@@ -8,10 +8,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
+#include "engine/crash_signals.hpp"
 #include "engine/process_info.hpp"
 
 namespace reprise::engine {
@@ -20,20 +19,6 @@ namespace {
 constexpr std::size_t kMaxEarlyCalls = 4096;
 constexpr int kForEver = -1;
 constexpr int kLastCallPatience = 2000;  // milliseconds
-
-constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-struct sigaction g_before[NSIG];
-
-// A handler that the program has set means that it knows what to do with the signal. Those of the message-passing
-// libraries only print where it happened; they are put behind ours.
-bool is_the_programs(const struct sigaction& action) {
-  if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) return false;
-  LoadedModule module;
-  if (!find_module_of(reinterpret_cast<const void*>(action.sa_handler), module)) return true;
-  for (const char* library : {"/libucs.", "/libopen-pal.", "/libopen-rte.", "/libmpi.", "/libmpich."})
-    if (std::strstr(module.path, library)) return false;
-  return true;
-}
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -173,7 +158,8 @@ void Session::attach_replayer(const Identity& identity) {
   }
   count_cut_off_threads();
   supervisor_.count_moves([] { return Session::get().moves_of_threads(); });
-  install_crash_handlers();
+  // A rank that crashes as recorded must not take the others down before they have come as far as they came then.
+  before_crash([](int signal, const void* address) { Session::get().wait_for_others_after_crash(signal, address); });
   // The constructor's handler runs after the destructors of all libraries, MPI's included. If the rank is to wait for
   // others there, it must do so while MPI still works.
   on_exit([](int, void*) { Session::get().process_will_exit(); }, nullptr);
@@ -398,49 +384,6 @@ void Session::notice_thread() {
   static std::atomic<bool> noted{false};
   if (t_stream || noted.exchange(true, std::memory_order_relaxed)) return;
   note("not-replayable", "a thread called MPI that Reprise did not see being made");
-}
-
-namespace {
-
-// Where the program was when the signal came.
-const void* interrupted_at([[maybe_unused]] void* context) {
-#if defined(__x86_64__)
-  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
-#else
-  return nullptr;
-#endif
-}
-
-// A rank that crashes as recorded must not take the others down before they have come as far as they came then.
-void hold_before_crash(int signal, siginfo_t* info, void* context) {
-  Session::get().wait_for_others_after_crash(signal, interrupted_at(context));
-  sigaction(signal, &g_before[signal], nullptr);
-  if (info->si_code <= 0 || signal == SIGABRT) raise(signal);  // sent, not caused: it does not come again by itself
-}
-
-}  // namespace
-
-void Session::install_crash_handlers() {
-  constexpr std::size_t kStack = 256 * 1024;  // a stack overflow leaves no room on the stack it happened on
-  stack_t stack{};
-  stack_t current{};
-  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE)) {
-    void* memory = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (memory != MAP_FAILED) {
-      stack.ss_sp = memory;
-      stack.ss_size = kStack;
-      sigaltstack(&stack, nullptr);
-    }
-  }
-  struct sigaction action {};
-  action.sa_sigaction = hold_before_crash;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigfillset(&action.sa_mask);
-  for (const int signal : kCrashSignals)
-    if (sigaction(signal, nullptr, &g_before[signal]) == 0 && !is_the_programs(g_before[signal]))
-      sigaction(signal, &action, nullptr);
 }
 
 }  // namespace reprise::engine

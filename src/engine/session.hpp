@@ -237,7 +237,6 @@ class Session {
   void stop_reads();
   void check_early_reads(const Identity& identity);
   void write_remarks();
-  void install_crash_handlers();
 
   static inline std::atomic<Session*> instance_{nullptr};
   Configuration configuration_;

@@ -1,5 +1,6 @@
 #include "frontends/mpi/body_life.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <string>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "engine/process_info.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/pending_receives.hpp"
+#include "frontends/sys/own_crash.hpp"
 
 namespace reprise::mpi::bodies {
 namespace {
@@ -18,6 +20,13 @@ const char* level_name(int level) {
     case MPI_THREAD_SERIALIZED: return "serialized";
     default: return "multiple";
   }
+}
+
+// MPICH's version is a table.
+std::string first_line(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  return text;
 }
 
 engine::Identity g_identity;
@@ -52,14 +61,15 @@ void mpi_started(int thread_level) {
   resolve_function<int (*)(MPI_Comm, int*)>(Function::Comm_rank)(handles().comm_world, &rank);
   resolve_function<int (*)(MPI_Comm, int*)>(Function::Comm_size)(handles().comm_world, &size);
   resolve_function<int (*)(char*, int*)>(Function::Get_library_version)(version, &length);
-  g_identity = {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), library_name(),
-                std::string(version).substr(0, std::string(version).find('\n')), level_name(thread_level)};
+  g_identity = {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size), library_name(), first_line(version),
+                level_name(thread_level)};
   Session& session = Session::get();
   using Callers = engine::Identity::Callers;
   if (thread_level == MPI_THREAD_SERIALIZED) g_identity.callers = Callers::OneAtATime;
   if (thread_level == MPI_THREAD_MULTIPLE) g_identity.callers = Callers::Many;
   if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
   session.attach(g_identity, make_progress, settle_call_in_flight);
+  if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
   if (Entry::replaying()) prepare_idle_requests();
 }

@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "frontends/sys/exits.hpp"
 #include "frontends/sys/read.hpp"
 
 #define REPRISE_INTERPOSED __attribute__((visibility("default")))
@@ -34,8 +33,6 @@ pid_t (*g_waitpid)(pid_t, int*, int);
 pid_t (*g_wait)(int*);
 pid_t (*g_wait4)(pid_t, int*, int, struct rusage*);
 int (*g_waitid)(idtype_t, id_t, siginfo_t*, int);
-char g_path[PATH_MAX];
-char g_host[256];
 
 // Where the replay command may be reached, and its token.
 constexpr std::size_t kMaxAddresses = 8;
@@ -63,10 +60,8 @@ __attribute__((constructor)) void prepare() {
   g_wait4 = next<decltype(g_wait4)>("wait4");
   g_waitid = next<decltype(g_waitid)>("waitid");
   reprise::sys::be_born();
-  gethostname(g_host, sizeof g_host - 1);
+  reprise::sys::prepare_exits();
   const auto& configuration = Session::get().configuration();
-  if (configuration.mode == Mode::Record)
-    std::snprintf(g_path, sizeof g_path, "%s/exits", configuration.directory.c_str());
   if (configuration.mode == Mode::Replay) prepare_monitor(configuration.monitor);
 }
 
@@ -90,17 +85,7 @@ void write_down(pid_t pid, int status) {
   const int saved = errno;
   if (g_monitors > 0 && status != 0) tell_monitor(pid, status);
   errno = saved;
-  if (g_path[0] == '\0') return;
-  const int fd = open(g_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd >= 0) {
-    char line[320];
-    const int size = std::snprintf(line, sizeof line, "%s %d %d\n", g_host, static_cast<int>(pid), status);
-    if (write(fd, line, static_cast<std::size_t>(size)) < 0) {
-      // Nothing to be done: how this child ended stays unknown.
-    }
-    close(fd);
-  }
-  errno = saved;
+  reprise::sys::write_exit(pid, status);
 }
 
 }  // namespace
