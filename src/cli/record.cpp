@@ -13,7 +13,6 @@
 #include <chrono>
 #include <ctime>
 #include <set>
-#include <thread>
 
 #include "analyze/run_end.hpp"
 #include "base/text.hpp"
@@ -21,6 +20,7 @@
 #include "cli/commands.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
+#include "cli/leftovers.hpp"
 #include "cli/options.hpp"
 #include "cli/registry.hpp"
 #include "cli/speech.hpp"
@@ -32,10 +32,6 @@
 namespace reprise::cli {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kGrace = 5s;  // for ranks that outlive their launcher
 
 struct Options {
   std::string directory;
@@ -65,34 +61,6 @@ trace::Manifest describe_run(const std::vector<std::string>& command, const std:
   return manifest;
 }
 
-// The ranks of this machine that still write to the trace.
-std::vector<std::uint32_t> living_ranks(int dir_fd, std::uint64_t trace_id) {
-  std::vector<std::uint32_t> living;
-  for (const std::uint32_t rank : ranks_with_logs(dir_fd)) {
-    const std::string open_file = fmt::format("rank-{}.open", rank);
-    if (::faccessat(dir_fd, open_file.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    const auto reader = trace::RankReader::open(dir_fd, rank, trace_id);
-    if (!reader || reader->info("host") != host_name()) continue;
-    const auto pid = parse_number(reader->info("pid"));
-    if (pid && *pid <= INT32_MAX && process_alive(static_cast<pid_t>(*pid))) living.push_back(rank);
-  }
-  return living;
-}
-
-// What a launcher that ended well leaves behind is meant to live on (a daemon, a connection kept open); after any
-// other end, what is left are ranks that nobody looks after any more.
-void collect_leftovers(Job& job, int launcher_status, int dir_fd, std::uint64_t trace_id) {
-  if (launcher_status != 0) {
-    if (!job.await_descendants(kGrace)) job.terminate();
-    return;
-  }
-  const auto until = std::chrono::steady_clock::now() + kGrace;
-  while (!living_ranks(dir_fd, trace_id).empty() && std::chrono::steady_clock::now() < until) {
-    job.poll();
-    std::this_thread::sleep_for(20ms);
-  }
-}
-
 // Launchers note the children that they reap in `exits`; these are the ones that came to us.
 void note_exits(int dir_fd, const Job& job) {
   const UniqueFd fd(::openat(dir_fd, "exits", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666));
@@ -102,17 +70,6 @@ void note_exits(int dir_fd, const Job& job) {
     lines += analyze::exit_line({host_name(), child.pid, child.wait_status, child.pid == job.pid()});
   if (::write(fd.get(), lines.data(), lines.size()) < 0)
     say("how the ranks ended could not be noted: {}", error_text(errno));
-}
-
-void seal_ranks(int dir_fd, std::uint64_t trace_id) {
-  const auto living = living_ranks(dir_fd, trace_id);
-  if (!living.empty()) say("rank {} still runs; its log stays open", number_ranges(living));
-  for (const std::uint32_t rank : ranks_with_logs(dir_fd)) {
-    if (std::binary_search(living.begin(), living.end(), rank)) continue;
-    for (const std::uint32_t stream : trace::streams_of(dir_fd, rank))
-      if (const auto sealed = trace::seal(dir_fd, rank, trace_id, stream); !sealed)
-        say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
-  }
 }
 
 bool disk_is_full(int dir_fd) {
@@ -218,11 +175,12 @@ int record(const std::vector<std::string>& command, const Options& options) {
   const auto started = std::chrono::steady_clock::now();
   int status = 0;
   analyze::Exit launcher;
+  std::vector<std::uint32_t> living;
   try {
     Job job = Job::start(launch.command, launch.environment);
     status = job.wait();
     manifest.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-    collect_leftovers(job, status, dir_fd, manifest.trace_id);
+    living = collect_leftovers(job, status, dir_fd, manifest.trace_id);
     note_exits(dir_fd, job);
     launcher = {manifest.host, job.pid(), status, true};
   } catch (const UserError&) {
@@ -233,7 +191,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   ::unlinkat(dir_fd, kRoom, 0);
   const auto ranks = ranks_with_logs(dir_fd);
   if (ranks.empty()) return nothing_recorded(trace, command, mpi.found, status);
-  seal_ranks(dir_fd, manifest.trace_id);
+  seal_ranks(dir_fd, manifest.trace_id, living);
   const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
   manifest.ranks = std::max<std::uint32_t>(end.world, ranks.back() + 1);
   manifest.logs = static_cast<std::uint32_t>(ranks.size());
