@@ -48,7 +48,7 @@ std::string own_addresses() {
       continue;
     char text[INET_ADDRSTRLEN];
     const auto* address = reinterpret_cast<const sockaddr_in*>(at->ifa_addr);
-    if (::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text)) list += fmt::format(",{}", text);
+    if (::inet_ntop(AF_INET, &address->sin_addr, text, sizeof text)) list += fmt::format("{},", text);
   }
   ::freeifaddrs(first);
   return list;
@@ -80,7 +80,8 @@ Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, const Patience& 
       ::listen(listener_.get(), 1024) != 0 ||
       ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
     fail("cannot listen for the ranks on the loopback network: {}", error_text(errno));
-  address_ = fmt::format("127.0.0.1{}:{}:{}", everywhere ? own_addresses() : "", ntohs(address.sin_port), token_);
+  // The loopback address last: on another node it may well be somebody else who listens there.
+  address_ = fmt::format("{}127.0.0.1:{}:{}", everywhere ? own_addresses() : "", ntohs(address.sin_port), token_);
 }
 
 Monitor::~Monitor() {

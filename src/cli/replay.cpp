@@ -216,6 +216,23 @@ int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& tr
   return kDiverged;
 }
 
+// Ranks that a Ctrl-C has ended, or that wait for those, have not diverged.
+bool may_be_interrupted(const std::optional<Verdict>& verdict, const Monitor& monitor) {
+  if (!verdict) return monitor.unfinished_rank().has_value();
+  switch (verdict->kind) {
+    case Verdict::Kind::Lost:
+    case Verdict::Kind::Stalled:
+    case Verdict::Kind::Computes:
+    case Verdict::Kind::Lingers: return true;
+    default: return false;
+  }
+}
+
+int interrupted_by(int signal) {
+  say("the replay was interrupted by {}", signal_name(signal));
+  return 128 + signal;
+}
+
 int replay(const OpenTrace& trace, const std::vector<std::string>& other_command, const Options& options) {
   const std::vector<std::string>& command = other_command.empty() ? trace.manifest.command : other_command;
   if (command.empty()) fail("{}: the manifest names no command", printable(trace.path));
@@ -231,7 +248,8 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   if (!mpi.found.program_mpi.empty() && mpi.found.program_mpi != trace.manifest.mpi)
     fail("recorded with {}, but this command uses {}: a run is replayed with the MPI it was recorded with",
          mpi_title(trace.manifest.mpi), mpi_title(mpi.found.program_mpi));
-  const bool local = recorded.one_host && other_command.empty();
+  // Slurm may choose other nodes than those of the recorded run, and its ranks are no descendants of ours.
+  const bool local = recorded.one_host && other_command.empty() && mpi.found.launcher_kind != LauncherKind::Slurm;
   Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, options.stall_seconds));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
@@ -260,6 +278,11 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     while (!monitor.end_of(verdict->rank) && std::chrono::steady_clock::now() < until) monitor.step(20ms);
   }
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
+  if (const int signal = Job::received_signal(); signal != 0 && may_be_interrupted(verdict, monitor)) {
+    monitor.abort();
+    job.terminate();
+    return interrupted_by(signal);
+  }
   if (verdict) {
     if (verdict->kind == Verdict::Kind::Ended) {
       monitor.release();
@@ -284,6 +307,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   const int code = exit_code(*status);
   const bool same_end = !trace.manifest.complete || !other_command.empty() || code == trace.manifest.exit_status;
   if (!same_end && code != 0) {
+    if (const int signal = Job::received_signal()) return interrupted_by(signal);
     say("the replay diverged: all ranks did what was recorded, but the command ended with {}, recorded was {}",
         status_words(*status), trace.manifest.exit_status);
     return kDiverged;
@@ -308,7 +332,8 @@ int replay_command(int argc, char** argv) {
   Options options;
   CLI::App app(
       "Runs a recorded command again; every outcome is forced to be the recorded one.\n"
-      "The exit status is the program's own, as recorded; 75 if the replay diverged.",
+      "The exit status is the program's own, as recorded; 75 if the replay diverged,\n"
+      "128+N if you ended it with signal N (Ctrl-C: 130).",
       "replay");
   set_manners(app,
               "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
