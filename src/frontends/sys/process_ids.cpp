@@ -6,6 +6,7 @@
 
 #include "frontends/sys/load.hpp"
 #include "frontends/sys/next.hpp"
+#include "frontends/sys/program_caller.hpp"
 #include "frontends/sys/read.hpp"
 
 using namespace reprise::sys;
@@ -37,13 +38,15 @@ pid_t tell(Function function, const void* caller, Next<pid_t()>& real, Told& tol
   return pid;
 }
 
-pid_t meant_by(pid_t pid) {
+// The MPI library and our own code know the real numbers, one of which may be what the program was told of another
+// process.
+pid_t meant_by(const void* caller, pid_t pid) {
   for (const Told* known : {&g_own, &g_parent}) {
     const pid_t told = known->told.load(std::memory_order_relaxed);
     const pid_t real = known->real.load(std::memory_order_relaxed);
-    if (told == 0) continue;
-    if (pid == told) return real;
-    if (pid == -told) return -real;  // the process group
+    if (told == 0 || (pid != told && pid != -told)) continue;
+    if (!called_by_program(caller)) return pid;
+    return pid == told ? real : -real;  // negative: the process group
   }
   return pid;
 }
@@ -73,9 +76,11 @@ pid_t reprise_gettid() {
 }
 
 int reprise_kill(pid_t, int) REPRISE_INTERPOSES("kill");
-int reprise_kill(pid_t pid, int signal) { return g_kill(meant_by(pid), signal); }
+int reprise_kill(pid_t pid, int signal) { return g_kill(meant_by(REPRISE_RETURN_ADDRESS, pid), signal); }
 
 int reprise_sigqueue(pid_t, int, union sigval) REPRISE_INTERPOSES("sigqueue");
-int reprise_sigqueue(pid_t pid, int signal, union sigval value) { return g_sigqueue(meant_by(pid), signal, value); }
+int reprise_sigqueue(pid_t pid, int signal, union sigval value) {
+  return g_sigqueue(meant_by(REPRISE_RETURN_ADDRESS, pid), signal, value);
+}
 
 }  // extern "C"
