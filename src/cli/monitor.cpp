@@ -91,7 +91,7 @@ Monitor::~Monitor() {
 // A file without a name: nothing is left behind, however this process ends.
 void Monitor::open_places() {
   const std::size_t size = ranks_.size() * engine::kPlaceBytes;
-  places_file_ = UniqueFd(::memfd_create("reprise-places", MFD_CLOEXEC));
+  places_file_ = UniqueFd(::memfd_create(engine::places_name(token_).c_str(), MFD_CLOEXEC));
   if (!places_file_ || ::ftruncate(places_file_.get(), static_cast<off_t>(size)) != 0) return;
   void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, places_file_.get(), 0);
   if (map != MAP_FAILED) places_ = static_cast<const std::atomic<std::uint64_t>*>(map);

@@ -147,7 +147,7 @@ void Session::append_note(const char* key, const std::string& text) {
 
 void Session::attach_replayer(const Identity& identity) {
   // Before the thread that reports it is started.
-  supervisor_.keep_place_in(environment("REPRISE_PLACES"), identity.rank);
+  supervisor_.keep_place_in(environment("REPRISE_PLACES"), configuration_.monitor, identity.rank);
   if (auto connected = supervisor_.connect(configuration_.monitor, identity.rank, identity.ranks); !connected)
     give_up(connected.error().what);
   if (early_log_) {

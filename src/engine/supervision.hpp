@@ -11,7 +11,8 @@
 //                     abort                                   somebody diverged: end at once
 //
 // On the command's own machine the place is also kept in a file that both have mapped, one cache line per rank: what a
-// rank did last is known even if it was killed the moment after.
+// rank did last is known even if it was killed the moment after. It is reached by the number of the command's process,
+// which may be another process on another machine, so the file has the token in its name.
 //
 // The command needs no thread in the program to know that a rank is stuck: a small thread of the preload library
 // (replay only) reports where its rank is, also while that is blocked deep inside the MPI library.
@@ -28,6 +29,7 @@
 namespace reprise::engine {
 
 inline constexpr std::size_t kPlaceBytes = 64;
+inline std::string places_name(std::string_view token) { return "reprise-" + std::string(token); }
 
 enum class RankState : unsigned {
   Running = 0,    // in the program's own code

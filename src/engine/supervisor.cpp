@@ -83,6 +83,14 @@ void sleep_milliseconds(long milliseconds) {
   nanosleep(&pause, nullptr);
 }
 
+// Of this command, and not of another process that has its number on this machine.
+bool is_places_file(const char* file, std::string_view token) {
+  char target[PATH_MAX];
+  const ssize_t size = readlink(file, target, sizeof target);
+  return size > 0 && std::string_view(target, static_cast<std::size_t>(size))
+                         .starts_with("/memfd:" + places_name(token) + ' ');  // "(deleted)" follows
+}
+
 }  // namespace
 
 void Supervisor::announce(std::string_view address, std::uint32_t rank) {
@@ -121,8 +129,9 @@ Result<void> Supervisor::connect(std::string_view address, std::uint32_t rank, s
   return {};
 }
 
-void Supervisor::keep_place_in(const char* file, std::uint32_t rank) {
-  const int fd = *file ? open(file, O_RDWR | O_CLOEXEC) : -1;
+void Supervisor::keep_place_in(const char* file, std::string_view address, std::uint32_t rank) {
+  if (!is_places_file(file, address.substr(address.rfind(':') + 1))) return;
+  const int fd = open(file, O_RDWR | O_CLOEXEC);
   if (fd < 0) return;
   const auto size = (static_cast<std::size_t>(rank) + 1) * kPlaceBytes;
   struct stat info {};

@@ -19,8 +19,8 @@ class Supervisor {
   // what the launcher's variables say.
   static void announce(std::string_view address, std::uint32_t rank);
   // From now on the place is kept in this file of the command (REPRISE_PLACES), where it outlives the process. Without
-  // it (on another machine), what was reported last has to do.
-  void keep_place_in(const char* file, std::uint32_t rank);
+  // it (on another machine), what was reported last has to do. `address` is REPRISE_MONITOR.
+  void keep_place_in(const char* file, std::string_view address, std::uint32_t rank);
 
   // Hot path: where the rank is.
   void entered(std::uint64_t event, RankState state) {
