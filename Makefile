@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: build demo check check-long bench sanitize fuzz install clean setup
+.PHONY: build demo check check-long check-cluster bench sanitize fuzz install clean setup
 
 build: setup
 	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja
@@ -28,6 +28,11 @@ check-long: build
 	python3 tests/random/test_generate.py
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50
+	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5
+
+# Under Slurm's srun, and on two hosts made of network namespaces. What cannot run here is skipped with the reason.
+check-cluster: build
+	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5
 
 bench: build
 	python3 bench/run_bench.py --build $(BUILD)

@@ -92,6 +92,9 @@ WAYS = {
     "before-init": at(1, says="has not come to MPI_Init"),
 }
 
+# Those that are known at once, wherever the ranks are and whoever started them.
+PROMPT = ["function", "tag", "fewer", "segv", "exit"]
+
 # Sources of chance that are not recorded: the recorded run and its replay differ by themselves.
 CHANCE = ["layout", "cycles", "auxiliary", "uninitialised", "race", "child", "counter"]
 
@@ -228,6 +231,17 @@ def other_word(name):
     return function
 
 
+def other_word_apart(name):
+    """For cases that have launchers or hosts of their own, so that they cannot share a recording."""
+    def function(scene):
+        made = record(scene, scene.dir / "ways", "normal", scene.program("ways"))
+        made.write(word=name)
+        check_diverges(scene, f"replay with the word {name!r}", WAYS[name], made.dir / "trace")
+        made.normal()
+        check_still_replays(scene, made)
+    return function
+
+
 def other_environment(scene):
     with recording(scene) as made:
         check_diverges(scene, "replay in another environment", WAYS["tag"], made.dir / "trace",
@@ -356,6 +370,31 @@ def sleeping_rank(scene, _):
     raise Failure("rank 1 did not come so far")
 
 
+def interrupted(number, interrupt=None):
+    """Who ends a replay learns nothing about the program. `interrupt` does what makes the launcher end."""
+    def function(scene):
+        made = record(scene, scene.dir / "ways", "normal", scene.program("ways"))
+        made.write(word="sleep")  # there is time enough
+        scene.clear()
+        child = scene.start([scene.settings.reprise, "replay", "--yes", made.dir / "trace"])
+        for _ in range(PATIENCE * 100):
+            if (scene.out / "out-1.txt").exists():
+                break
+            time.sleep(0.01)
+        scene.look()
+        if interrupt:
+            interrupt(child)
+        else:
+            child.send_signal(number)
+        replay = scene.finish(child, PATIENCE)
+        scene.check_status(replay, 128 + number, "an interrupted replay")
+        scene.check(f"interrupted by {number.name}" in replay.err, "does not say so", replay)
+        scene.check("diverged" not in replay.err, "says that it diverged", replay)
+        made.normal()
+        check_still_replays(scene, made)
+    return function
+
+
 def launcher(scene, child):
     sleeping_rank(scene, child)
     children = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
@@ -406,5 +445,6 @@ def cases(mpi):
               ("fewer-ranks", other_rank_count(2)), ("more-ranks", other_rank_count(4)),
               ("rank-killed", killed(sleeping_rank, at(1, "send", says="SIGKILL"))),
               ("launcher-killed", killed(launcher, at(set(), says=r"the command ended.*SIGKILL"))),
+              ("interrupted-sigint", interrupted(signal.SIGINT)), ("interrupted-sigterm", interrupted(signal.SIGTERM)),
               ("pauses", pauses), ("slow-machine", slow_machine)]
     return [Case("divergence", mpi, name, function, faults=True) for name, function in tests]

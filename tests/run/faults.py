@@ -20,6 +20,7 @@ from harness import Case, Failure, Skip, process_name, processes_with
 
 RANKS = 4
 MESSAGES = 100000
+ENDED = "the recorded run ended here"
 EXTRA_LINES = 2  # at most this many lines are printed between two calls
 
 
@@ -81,11 +82,24 @@ def own_fault(kind):
     return function
 
 
+def names_the_crash(scene):
+    """Where no process above the ranks has our library in it, only the rank itself can tell."""
+    program = scene.program("long_running")
+    for kind, name in (("segv", "SIGSEGV"), ("abort", "SIGABRT")):
+        trace = scene.dir / kind
+        command = scene.launch(RANKS, program, "--messages", 3000, "--fault", kind, "--rank", 2, "--at", 500)
+        result, _ = scene.record(command, trace)
+        scene.check(f"({name} of rank 2)" in result.err, f"{kind}: does not name rank and signal", result)
+        replay, _ = scene.replay(trace)
+        scene.check_status(replay, result.status, kind)
+        scene.check(f"rank 2: {ENDED} ({name})" in replay.err, f"{kind}: the replay does not name the signal", replay)
+
+
 # -- faults from outside ---------------------------------------------------------------------------------------------
 
 def launcher_pid(scene):
     for pid in processes_with(scene.token):
-        if os.path.basename(process_name(pid).split(" ")[0]).startswith(("mpirun", "mpiexec", "orterun")):
+        if os.path.basename(process_name(pid).split(" ")[0]).startswith(("mpirun", "mpiexec", "orterun", "srun")):
             return pid
     return None
 
@@ -241,12 +255,11 @@ def expected_sum(messages):
 
 
 def cases(mpi):
-    ended = "the recorded run ended here"
     kinds = [(kind, own_fault(kind)) for kind in ("segv", "abort", "mpi_abort", "exit")]
     kinds += [
-        ("sigkill", outside_fault("rank", signal.SIGKILL, [f"{ended} (SIGKILL)"])),
-        ("mpirun-sigkill", outside_fault("mpirun", signal.SIGKILL, [ended])),
-        ("mpirun-sigterm", outside_fault("mpirun", signal.SIGTERM, [ended])),
+        ("sigkill", outside_fault("rank", signal.SIGKILL, [f"{ENDED} (SIGKILL)"])),
+        ("mpirun-sigkill", outside_fault("mpirun", signal.SIGKILL, [ENDED])),
+        ("mpirun-sigterm", outside_fault("mpirun", signal.SIGTERM, [ENDED])),
         ("disk-full-early", disk_full(late=False)),
         ("disk-full-late", disk_full(late=True)),
     ]

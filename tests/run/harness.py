@@ -175,6 +175,8 @@ class Scene:
     count: int = 0
     shared: set = field(default_factory=set)  # names in /dev/shm that processes of this case were seen to map
     remark: str = ""  # printed when the case has passed
+    launcher: list = None  # in place of the MPI's own mpirun
+    prefix: list = field(default_factory=list)  # in front of every command
 
     def __post_init__(self):
         self.random = random.Random(f"{self.settings.seed}/{self.case.id}")
@@ -196,8 +198,9 @@ class Scene:
     def start(self, command, env=None, cwd=None, stdin=subprocess.DEVNULL):
         self.count += 1
         stem = self.dir / f"run-{self.count}"
+        words = [str(word) for word in (*self.prefix, *command)]
         with open(f"{stem}.out", "wb") as out, open(f"{stem}.err", "wb") as err:
-            child = subprocess.Popen([str(word) for word in command], stdout=out, stderr=err, stdin=stdin,
+            child = subprocess.Popen(words, stdout=out, stderr=err, stdin=stdin,
                                      env=self.environment(env), cwd=cwd or self.dir, start_new_session=True)
         child.stem, child.began, child.command = stem, time.monotonic(), command
         return child
@@ -271,7 +274,8 @@ class Scene:
         return build_program(self.settings.build, self.case.mpi, name, flags, output, libraries)
 
     def launch(self, ranks, program, *args):
-        return [f"mpirun.{self.case.mpi}", "-n", str(ranks), program, str(self.out), *map(str, args)]
+        launcher = self.launcher or [f"mpirun.{self.case.mpi}"]
+        return [*launcher, "-n", str(ranks), program, str(self.out), *map(str, args)]
 
     def clear(self):
         for path in self.out.iterdir():

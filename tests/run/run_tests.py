@@ -15,6 +15,7 @@ import fnmatch
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import textwrap
@@ -28,10 +29,12 @@ import divergence
 import families
 import faults
 import harness
+import hosts
 import languages
 import random_programs
 import scale
 import show
+import slurm
 import system
 import threads
 
@@ -49,9 +52,12 @@ SUITES = {
     "system": system.cases,
     "show": show.cases,
     "threads": threads.cases,
+    "slurm": slurm.cases,
+    "hosts": hosts.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
-PLAIN = {"programs", "random_programs"}  # without Reprise; not part of "all"
+# Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
+ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
 
 def arguments():
@@ -81,7 +87,7 @@ def arguments():
 
 def chosen(args):
     wanted = args.suite or ["all"]
-    names = [name for name in SUITES if name in wanted or ("all" in wanted and name not in PLAIN)]
+    names = [name for name in SUITES if name in wanted or ("all" in wanted and name not in ON_REQUEST)]
     mpis = ["openmpi", "mpich"] if args.mpi == "both" else [args.mpi]
     cases = [case for name in names for mpi in mpis
              for case in (SUITES[name](mpi, args.repeat) if name in SEEDED else SUITES[name](mpi))]
@@ -116,6 +122,9 @@ def report(args, case, verdict, text, seconds, counts):
 
 def main():
     args = arguments()
+    # A shell has what it starts in the background ignore SIGINT, and all that the tests start would do so, too.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
     args.build = args.build.resolve()
     cases = chosen(args)
     if args.list:
