@@ -17,11 +17,17 @@ namespace {
 
 using Byte = std::uint8_t;
 
+// Where this library lies, by the linker.
+extern "C" const Byte __ehdr_start[] __attribute__((visibility("hidden")));
+extern "C" const Byte _end[] __attribute__((visibility("hidden")));
+bool is_our_own(const Byte* guard) { return guard >= __ehdr_start && guard < _end; }
+
 constinit Next<int(Byte*)> g_acquire{"__cxa_guard_acquire"};
 
 bool is_done(Byte* guard) { return std::atomic_ref(guard[0]).load(std::memory_order_acquire) != 0; }
 
-// In programs that are not C++ there is nobody behind us; this library's own objects come here all the same.
+// For this library's own objects, also in programs that are not C++ and in the midst of malloc, where nothing can be
+// looked up. __cxa_guard_release (of the C++ library that is linked into this one) sets the first byte.
 int acquire_alone(Byte* guard) {
   while (!is_done(guard)) {
     Byte free = 0;
@@ -31,7 +37,9 @@ int acquire_alone(Byte* guard) {
   return 0;
 }
 
-int acquire_really(Byte* guard) { return g_acquire.find() ? g_acquire(guard) : acquire_alone(guard); }
+int acquire_really(Byte* guard) {
+  return !is_our_own(guard) && g_acquire.find() ? g_acquire(guard) : acquire_alone(guard);
+}
 
 }  // namespace
 
