@@ -157,7 +157,7 @@ void Session::attach_replayer(const Identity& identity) {
     open_replayer(identity);
   }
   count_cut_off_threads();
-  supervisor_.count_moves([] { return Session::get().moves_of_threads(); });
+  supervisor_.count_moves([] { return Session::get().look_after_threads(); });
   // A rank that crashes as recorded must not take the others down before they have come as far as they came then.
   before_crash([](int signal, const void* address) { Session::get().wait_for_others_after_crash(signal, address); });
   // The constructor's handler runs after the destructors of all libraries, MPI's included. If the rank is to wait for
@@ -217,7 +217,7 @@ void Session::replayed() {
 void Session::at_last_call() {
   supervisor_.report_place();
   if (!main_.replayer->in_unfinished_call()) return;
-  if (has_threads()) at_end();
+  if (has_threads()) return;  // it may have sent before it was cut off; look_after_threads() sees to the end
   if (supervisor_.hold(progress_, kLastCallPatience) &&
       main_.replayer->stream().reader().end().kind != trace::EndKind::Exited)
     at_end();
@@ -302,6 +302,10 @@ void Session::at_end() {
   wait_for_others();
   if (has_threads() && t_stream != &main_)  // the thread that the process ends with says how
     for (;;) pause();
+  end_as_recorded();
+}
+
+void Session::end_as_recorded() {
   if (main_.replayer) {
     const trace::End end = main_.replayer->stream().reader().end();
     if (end.kind == trace::EndKind::Exited) _exit(end.value);

@@ -200,7 +200,13 @@ class Session {
   ThreadStream& stream() { return t_stream ? *t_stream : main_; }
   void attach_thread(ThreadStream& stream);
   void attach_threads();
-  std::uint64_t moves_of_threads();
+  std::uint64_t look_after_threads();
+  void reached_end();
+  bool threads_at_end() const {
+    const std::uint32_t all = cut_off_.load(std::memory_order_relaxed);
+    return all > 0 && ended_.load(std::memory_order_acquire) >= all;
+  }
+  [[noreturn]] void end_as_recorded();
   void open_thread_log(ThreadStream& stream);
   void count_cut_off_threads();
   void finish_threads();
@@ -249,6 +255,7 @@ class Session {
   std::atomic_flag post_order_;
   std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
   std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
+  int looks_after_release_ = 0;
   Supervisor supervisor_;
   std::vector<EarlyCall> early_;
   void (*progress_)() = nullptr;

@@ -109,6 +109,8 @@ void Session::record_failure(const Read& read, trace::Kind kind, int error) {
 // time stands still until the thread goes on. And reads that the log has, but this run has not, are passed over.
 template <class Outcome>
 bool Session::replay_thread_read(const Read& read, Outcome outcome) {
+  std::optional<Lock> lock;
+  if (!attached_) lock.emplace(*this, true);
   Replayer* const log = followed_log();
   if (!log) return false;
   has_moved(*log);
@@ -125,8 +127,8 @@ bool Session::replay_thread_read(const Read& read, Outcome outcome) {
 template <class Outcome>
 bool Session::replay_read(const Read& read, const std::size_t& bytes, Outcome outcome) {
   if (t_stream && t_stream != &main_ && !t_stream->replayer) at_end();
-  Lock lock(*this, !attached_);
   if (has_threads() && t_stream) return replay_thread_read(read, outcome);
+  Lock lock(*this, !attached_);
   if (attached_) {
     insist(main_.replayer->call(read.function, read.caller, read.arguments));
     insist(outcome(*main_.replayer, false));

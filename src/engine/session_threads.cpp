@@ -108,10 +108,18 @@ void Session::attach_threads() {
   attached_ = true;  // while no thread can be made
 }
 
-std::uint64_t Session::moves_of_threads() {
-  const Spin spin(threads_lock_);
-  std::uint64_t moves = 0;
-  for (const ThreadStream* const stream : threads_) moves += stream->moved.load(std::memory_order_relaxed);
+// Called several times a second by the thread that reports to the replay command. How many calls the threads have made;
+// and if all of them are at their ends, the rank is. Some may be inside calls of MPI that the recorded run never left.
+std::uint64_t Session::look_after_threads() {
+  std::uint64_t moves = main_.moved.load(std::memory_order_relaxed);
+  {
+    const Spin spin(threads_lock_);
+    for (const ThreadStream* const stream : threads_) moves += stream->moved.load(std::memory_order_relaxed);
+  }
+  if (!has_threads() || !threads_at_end()) return moves;
+  supervisor_.holds();
+  constexpr int kLooks = 20;  // those who wait in hold() end the process themselves: perhaps by a crash, as recorded
+  if (supervisor_.released() && ++looks_after_release_ > kLooks) end_as_recorded();
   return moves;
 }
 
@@ -206,7 +214,8 @@ void Session::record_passage(const Passage& passage) {
 }
 
 bool Session::sync_comes(FunctionId function, const void* caller) {
-  Lock lock(*this, !attached_);
+  std::optional<Lock> lock;  // the log becomes the main thread's when the rank is known
+  if (!attached_) lock.emplace(*this, true);
   Replayer* const log = followed_log();
   if (log) log->pass_reads();
   return log && log->comes_next(function, caller);
@@ -214,7 +223,8 @@ bool Session::sync_comes(FunctionId function, const void* caller) {
 
 bool Session::replay_sync(FunctionId function, const void* caller, Passage& out) {
   ThreadStream& stream = *t_stream;
-  Lock lock(*this, !attached_);
+  std::optional<Lock> lock;  // the log becomes the main thread's when the rank is known
+  if (!attached_) lock.emplace(*this, true);
   Replayer* const log = followed_log();
   if (!log) {
     if (&stream == &main_) return false;
@@ -285,7 +295,7 @@ void Session::call_in_order(FunctionId function, const void* caller, const Argum
     stream.replayer->pass_reads();
     insist(stream.replayer->call(function, caller, arguments));
     has_moved(*stream.replayer);
-    if (stream.replayer->in_unfinished_call() && &stream != &main_) at_end();
+    if (stream.replayer->in_unfinished_call()) reached_end();
     if (ordered) follow_turn();
     replayed();
   } else if (mode() == Mode::Replay && &stream == &main_) {
@@ -324,15 +334,18 @@ void Session::poll_succeeded() {
   else if (mode() == Mode::Replay && t_stream->replayer) follow_turn();
 }
 
+void Session::reached_end() {
+  if (t_stream->at_end) return;
+  t_stream->at_end = true;
+  ended_.fetch_add(1, std::memory_order_release);
+}
+
 // This thread is at the end of its log. The rank is when all its threads are.
 void Session::await_own_threads() {
   if (!t_stream || cut_off_.load(std::memory_order_relaxed) == 0) return;
   if (t_stream->turn_is_open) passed();
-  if (!t_stream->at_end) {
-    t_stream->at_end = true;
-    ended_.fetch_add(1, std::memory_order_release);
-  }
-  while (ended_.load(std::memory_order_acquire) < cut_off_.load(std::memory_order_relaxed)) {
+  reached_end();
+  while (!threads_at_end()) {
     if (progress_ && callers_ == Identity::Callers::Many && t_stream == &main_) progress_();
     sleep_a_moment();
   }

@@ -47,6 +47,10 @@ class Supervisor {
   // handler if `progress` is.
   bool hold(void (*progress)(), int milliseconds);
 
+  bool released() const { return released_.load(std::memory_order_acquire); }
+  // This rank has come to its end, and waits for the others.
+  void holds() { entered(place_->load(std::memory_order_relaxed) >> 4, RankState::Holding); }
+
   // In an MPI call, as opposed to the program's own code?
   bool in_call() const {
     const auto state = static_cast<RankState>(place_->load(std::memory_order_relaxed) & 15);
