@@ -28,6 +28,15 @@ class PagedArray {
     return new (&page[size_++ % kPerPage]) T();
   }
 
+  // Gives the memory back. Elements are not destroyed: they own nothing.
+  void clear() {
+    for (T*& page : pages_) {
+      if (page) munmap(page, kPerPage * sizeof(T));
+      page = nullptr;
+    }
+    size_ = 0;
+  }
+
  private:
   T* pages_[kPages] = {};
   std::uint32_t size_ = 0;

@@ -124,13 +124,28 @@ void Recorder::suspect(const WildcardSlot& slot) {
 }
 
 void Recorder::finish(const trace::End& end, bool process_ends) {
-  const Guard guard(*this);
-  if (unresolved_ == 0 || process_ends) {
+  // Not for ever: exit() may have been called by a signal handler that has interrupted who holds the lock.
+  constexpr int kTries = 100'000;
+  bool held = false;
+  for (int tries = 0; shared_ && !held && tries < kTries; ++tries) {
+    held = !lock_.test_and_set(std::memory_order_acquire);
+    if (!held) Guard::wait();
+  }
+  if (writer_.attached() && (unresolved_ == 0 || process_ends)) {
     writer_.finish(end);
+    closed_ = true;
   } else {
     writer_.set_in_call(end.in_call);
     writer_.set_end(end.kind, end.value);
   }
+  if (held) lock_.clear(std::memory_order_release);
+}
+
+void Recorder::release() {
+  writer_.release();
+  sites_.clear();
+  sites_index_.clear();
+  modules_.clear();
 }
 
 void Recorder::settle(const WildcardSlot& slot, std::uint32_t code, std::int32_t tag) {

@@ -51,6 +51,9 @@ class Recorder {
   // No more records: the thread has ended, or the process does. Receives may still be waiting for their senders; then
   // the log is only marked, unless it is the process that ends.
   void finish(const trace::End& end, bool process_ends);
+  // Has finish() closed it? Then nobody will touch it any more, and its memory can be given back.
+  bool is_closed() const { return closed_; }
+  void release();
 
   // A call was entered. Committed before the call is made, so a rank that never returns shows where it is.
   void call(FunctionId function, const void* caller, const Arguments& arguments) {
@@ -165,9 +168,9 @@ class Recorder {
     }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
+    static void wait();
 
    private:
-    static void wait();
     Recorder* recorder_;
   };
 
@@ -197,6 +200,7 @@ class Recorder {
   std::uint64_t wildcards_ = 0;
   std::uint64_t unresolved_ = 0;  // of the wildcard receives
   bool shared_ = false;
+  bool closed_ = false;
   std::atomic_flag lock_;
   std::uint64_t last_time_ = 0;
   std::uint64_t lanes_[trace::kLanes] = {};

@@ -201,9 +201,11 @@ void Session::replay_call(FunctionId function, const void* caller, const Argumen
 
 void Session::replayed() {
   Replayer& log = *stream().replayer;
-  if (has_threads()) [[unlikely]] {  // what the rank waits for is not what this call waits for
+  if (has_threads()) [[unlikely]] {
     if (&stream() != &main_) return;
-    supervisor_.entered(log.next_event(), RankState::Running);
+    // If others may call as well, what this call waits for is not what the rank waits for.
+    const bool waits = callers_ == Identity::Callers::One && !log.in_unfinished_call();
+    supervisor_.entered(log.next_event(), waits ? RankState::InCall : RankState::Running);
   } else {
     supervisor_.entered(log.next_event(), log.in_unfinished_call() ? RankState::LastCall : RankState::InCall);
   }
@@ -369,6 +371,8 @@ void Session::process_exits(int status) {
 
 void Session::forked_child() {
   g_main_thread = pthread_self();
+  g_has_threads.store(false, std::memory_order_relaxed);  // only the one that forked is there
+  t_stream = &main_;
   lock_.clear(std::memory_order_relaxed);
   if (mode() == Mode::Armed) {  // it may yet become a rank of its own, but until then it is somebody else
     reads_paused_ = true;

@@ -100,6 +100,7 @@ class Session {
   // A new thread's log. In a replay `number` is what the log of the thread that makes it says.
   std::uint32_t next_thread_number() { return next_thread_.fetch_add(1, std::memory_order_relaxed); }
   ThreadStream* new_thread(std::uint32_t number);
+  void thread_was_made(ThreadStream* stream, pthread_t handle);
   void thread_ends();
   // Replaying: waits until that thread has made its last call.
   void await_end_of_log(pthread_t thread);
@@ -202,6 +203,7 @@ class Session {
   void attach_threads();
   std::uint64_t look_after_threads();
   void reached_end();
+  static void let_go(ThreadStream* stream);
   bool threads_at_end() const {
     const std::uint32_t all = cut_off_.load(std::memory_order_relaxed);
     return all > 0 && ended_.load(std::memory_order_acquire) >= all;
@@ -256,6 +258,7 @@ class Session {
   std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
   std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
   int looks_after_release_ = 0;
+  std::uint64_t moved_before_ = 0;  // replaying: calls of threads that have ended
   Supervisor supervisor_;
   std::vector<EarlyCall> early_;
   void (*progress_)() = nullptr;

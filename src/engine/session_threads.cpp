@@ -114,6 +114,7 @@ std::uint64_t Session::look_after_threads() {
   std::uint64_t moves = main_.moved.load(std::memory_order_relaxed);
   {
     const Spin spin(threads_lock_);
+    moves += moved_before_;
     for (const ThreadStream* const stream : threads_) moves += stream->moved.load(std::memory_order_relaxed);
   }
   if (!has_threads() || !threads_at_end()) return moves;
@@ -156,9 +157,28 @@ void Session::thread_ends() {
   }
   t_stream = nullptr;
   stream->over.store(true, std::memory_order_release);
-  if (configuration_.mode != Mode::Record || mode() == Mode::Passive) return;
-  const Spin spin(threads_lock_);
-  stream->recorder.finish({trace::EndKind::Exited, 0, stream->recorder.writer().in_call()}, false);
+  if (mode() == Mode::Passive) return;
+  {
+    const Spin spin(threads_lock_);
+    if (configuration_.mode == Mode::Record) {
+      stream->recorder.finish({trace::EndKind::Exited, 0, stream->recorder.writer().in_call()}, false);
+      if (!stream->recorder.is_closed()) return;  // a receive that it posted is pending, or there is no log yet
+    }
+    moved_before_ += stream->moved.load(std::memory_order_relaxed);
+    std::erase(threads_, stream);
+  }
+  let_go(stream);
+}
+
+void Session::thread_was_made(ThreadStream* stream, pthread_t handle) {
+  stream->handle.store(handle, std::memory_order_release);
+  let_go(stream);
+}
+
+void Session::let_go(ThreadStream* stream) {
+  if (stream->owners.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  stream->recorder.release();
+  delete stream;
 }
 
 void Session::finish_threads() {

@@ -19,6 +19,11 @@ void SiteIndex::place(const Slot& slot) {
   slots_[at] = slot;
 }
 
+void SiteIndex::clear() {
+  if (slots_) munmap(slots_, (mask_ + 1) * sizeof(Slot));
+  *this = {};
+}
+
 bool SiteIndex::grow() {
   const std::uint64_t capacity = slots_ ? 2 * (mask_ + 1) : 1024;
   void* memory = mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

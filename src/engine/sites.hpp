@@ -56,6 +56,7 @@ class SiteIndex {
  public:
   std::uint32_t find(FunctionId function, const void* address) const;
   bool insert(FunctionId function, const void* address, std::uint32_t site);
+  void clear();  // gives the memory back
 
  private:
   struct Slot {

@@ -25,6 +25,7 @@ struct ThreadStream {
   std::atomic<std::uint64_t> moved{0};  // replaying: calls made, for those who watch
   std::atomic<bool> followed{false};    // replaying: it has come to its last call
   std::atomic<bool> over{false};        // it has ended
+  std::atomic<int> owners{2};           // the thread, and the one that makes it until it has done so
 };
 
 // The program's thread that is running; null in threads of others (of the MPI library, and our own).

@@ -185,6 +185,14 @@ void ChunkWriter::finish(End end) {
   close_files();
 }
 
+void ChunkWriter::release() {
+  if (memory_) ::munmap(memory_, kOpenFileSize);
+  if (spare_) ::munmap(spare_, kOpenFileSize);
+  if (scratch_) ::munmap(scratch_, encode_scratch_size());
+  memory_ = spare_ = scratch_ = records_ = nullptr;
+  live_ = nullptr;
+}
+
 void ChunkWriter::disown() {
   if (!attached()) return;
   stopped_ = ECHILD;

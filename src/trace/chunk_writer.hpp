@@ -9,8 +9,8 @@
 //
 // Chunks that are full before attach() are kept, compressed, in anonymous maps and written when the log exists.
 //
-// Not thread-safe; the engine holds its lock around it. No function here calls malloc except attach(). A writer is
-// never destroyed: it lives as long as its process.
+// Not thread-safe; the engine holds its lock around it. No function here calls malloc except attach(). The main thread's
+// writer lives as long as its process; that of a thread that has ended may be released.
 #pragma once
 
 #include <atomic>
@@ -112,6 +112,9 @@ class ChunkWriter {
   // Closes the last chunk, writes the END block and removes the open file. What cannot be appended stays in the open
   // file, with the same end. What is logged afterwards goes nowhere.
   void finish(End end);
+
+  // After finish(): gives the memory back. Nothing may be logged any more.
+  void release();
 
   // In a forked child: forget the files without touching the map (it is not there any more). What is logged afterwards
   // goes nowhere. Buffered records of a writer that is not attached stay: the child may yet become a rank of its own.

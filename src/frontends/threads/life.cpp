@@ -100,7 +100,7 @@ int reprise_create(pthread_t* thread, const pthread_attr_t* attributes, Routine 
   auto* const start = new Start{routine, argument, stream};
   const int result = g_create(thread, attributes, thread_main, start);
   if (result != 0) delete start;
-  else stream->handle.store(*thread, std::memory_order_release);
+  else session.thread_was_made(stream, *thread);
   return result;
 }
 
