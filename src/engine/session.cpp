@@ -301,6 +301,9 @@ void Session::wait_for_others_after_crash(int signal, const void* address) {
 }
 
 void Session::at_end() {
+  // A thread that was still at work when the process came to its own end.
+  if (has_threads() && t_stream && t_stream != &main_ && cut_off_.load(std::memory_order_relaxed) == 0)
+    for (;;) pause();
   wait_for_others();
   if (has_threads() && t_stream != &main_)  // the thread that the process ends with says how
     for (;;) pause();

@@ -111,6 +111,7 @@ class Session {
   struct Passage {
     std::int64_t result = 0;
     Turn first, second;
+    bool unfinished = false;  // replaying: the recorded run never came out of this call
   };
   void record_sync(FunctionId function, const void* caller) {
     t_stream->recorder.call(function, caller, Arguments{});
@@ -119,6 +120,8 @@ class Session {
   bool follows_log() { return followed_log() != nullptr; }
   // Is it what the log has next?
   bool sync_comes(FunctionId function, const void* caller);
+  // In such a call: waits for the end of the rank or, if the thread was cancelled there, ends it.
+  [[noreturn]] void ends_in_call();
   // False: there is no log to follow yet.
   bool replay_sync(FunctionId function, const void* caller, Passage& out);
   void passed(int turns = 1) {  // replaying: whoever waits for these turns may go on

@@ -141,6 +141,8 @@ void Session::count_cut_off_threads() {
   for (const std::uint32_t number : trace::streams_of(dir, rank_)) {
     const auto reader = trace::RankReader::open(dir, rank_, configuration_.trace_id, number);
     if (!reader) supervisor_.trouble(reader.error().what);
+    // If the main thread's was not, the process came to its own end, whatever the others were doing.
+    if (number == 0 && !was_cut_off(reader->end())) break;
     count += was_cut_off(reader->end()) ? 1 : 0;
   }
   close(dir);
@@ -259,16 +261,11 @@ bool Session::replay_sync(FunctionId function, const void* caller, Passage& out)
   if (fit == Replayer::Fit::AtEnd) at_end();
   insist(fit);
   has_moved(*log);
-  if (log->in_unfinished_call()) {
-    // It ended inside this call: it was cancelled, or the whole process was.
-    if (log->stream().reader().end().kind == trace::EndKind::Exited && &stream != &main_)
-      pthread_exit(PTHREAD_CANCELED);
-    at_end();
-  }
   std::array<std::int64_t, 5> numbers;
   const std::size_t count = log->numbers_if_any(numbers);
   std::size_t at = 0;
   out = {};
+  out.unfinished = log->in_unfinished_call();
   if (count % 2 == 1) out.result = numbers[at++];
   for (Turn* const turn : {&out.first, &out.second}) {
     if (at + 2 > count) break;
@@ -276,6 +273,13 @@ bool Session::replay_sync(FunctionId function, const void* caller, Passage& out)
     at += 2;
   }
   return true;
+}
+
+void Session::ends_in_call() {
+  const Replayer* const log = followed_log();
+  if (t_stream != &main_ && log && log->stream().reader().end().kind == trace::EndKind::Exited)
+    pthread_exit(PTHREAD_CANCELED);
+  at_end();
 }
 
 void Session::take_order() {

@@ -7,6 +7,7 @@ from harness import Case
 PROGRAMS = {
     "locks": ("thread_locks", 2, []),
     "cpp": ("thread_cpp", 2, []),
+    "daemon": ("thread_daemon", 2, []),
     "mpi-multiple": ("thread_mpi", 3, []),
     "mpi-serialized": ("thread_mpi", 3, ["serialized"]),
 }

@@ -50,6 +50,7 @@ class Sync {
   // Replaying: what it returned then.
   std::int64_t result() const { return passage_.result; }
   void await() const {
+    if (passage_.unfinished) Session::get().ends_in_call();
     engine::await_turn(passage_.first);
     engine::await_turn(passage_.second);
   }
