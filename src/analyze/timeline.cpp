@@ -16,10 +16,13 @@ constexpr std::size_t kMaxOutcomes = 1u << 16;
 
 Timeline::Timeline(trace::RankReader reader) : stream_(std::make_unique<CallStream>(std::move(reader))) {}
 
-Result<Timeline> Timeline::open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id) {
-  auto reader = trace::RankReader::open(dir_fd, rank, trace_id);
+Result<Timeline> Timeline::open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint32_t thread,
+                                const std::vector<engine::CommunicatorRecord>& known) {
+  auto reader = trace::RankReader::open(dir_fd, rank, trace_id, thread);
   if (!reader) return reader.error();
-  return Timeline(std::move(*reader));
+  Timeline timeline(std::move(*reader));
+  timeline.stream_->know(known);
+  return timeline;
 }
 
 const engine::FunctionDefinition& Timeline::function_of(const Call& call) const {

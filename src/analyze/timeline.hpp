@@ -44,7 +44,9 @@ struct Call {
 
 class Timeline {
  public:
-  static Result<Timeline> open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id);
+  // Of a thread other than the main one, `known` are the communicators that the main thread's log has defined.
+  static Result<Timeline> open(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::uint32_t thread = 0,
+                               const std::vector<engine::CommunicatorRecord>& known = {});
 
   // nullopt after the last call. Definitions and notes known so far are complete for the call returned.
   Result<std::optional<Call>> next();

@@ -91,17 +91,19 @@ struct Shown {
   bool readable = true;        // all logs could be read to the end
 };
 
-void show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64_t limit,
-               const analyze::CallFilter& filter, analyze::SourceLines& lines, report::TraceView& view, Shown& shown) {
+// One thread of a rank. `known`: the communicators of its main thread, which comes first and fills them in.
+void show_thread(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64_t limit,
+                 const analyze::CallFilter& filter, analyze::SourceLines& lines, report::TraceView& view, Shown& shown,
+                 std::vector<engine::CommunicatorRecord>& known) {
   view.begin_rank(rank);
-  auto timeline = analyze::Timeline::open(trace.fd.get(), rank.rank, trace.manifest.trace_id);
+  auto timeline = analyze::Timeline::open(trace.fd.get(), rank.rank, trace.manifest.trace_id, rank.thread, known);
   if (!timeline) {
     shown.readable = false;
     view.end_rank(0, timeline.error().what);
     return;
   }
   analyze::CallMatcher matcher(filter, *timeline, lines);
-  std::size_t communicators = 0;
+  std::size_t communicators = known.size();
   std::size_t notes = 0;
   std::uint64_t matching = 0;
   std::string trouble;
@@ -127,6 +129,22 @@ void show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64
   shown.matching += matching;
   if (!trouble.empty()) shown.readable = false;
   view.end_rank(matching - std::min(matching, limit), trouble);
+  if (rank.thread == 0) known = timeline->communicators();
+}
+
+void show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64_t limit,
+               const analyze::CallFilter& filter, analyze::SourceLines& lines, report::TraceView& view, Shown& shown) {
+  std::vector<engine::CommunicatorRecord> communicators;
+  show_thread(trace, rank, limit, filter, lines, view, shown, communicators);
+  for (const std::uint32_t number : trace::streams_of(trace.fd.get(), rank.rank)) {
+    if (number == 0) continue;
+    analyze::RankEnd thread = rank;
+    thread.thread = number;
+    thread.trouble.clear();
+    const auto reader = trace::RankReader::open(trace.fd.get(), rank.rank, trace.manifest.trace_id, number);
+    thread.calls = reader ? reader->total_events() : 0;
+    show_thread(trace, thread, limit, filter, lines, view, shown, communicators);
+  }
 }
 
 int finish(bool readable) {

@@ -102,6 +102,8 @@ class CallStream {
   const std::vector<ModuleDefinition>& modules() const { return modules_; }
   const std::vector<SiteDefinition>& sites() const { return sites_; }
   const std::vector<CommunicatorRecord>& communicators() const { return communicators_; }
+  // Some that other threads of the rank have made.
+  void know(const std::vector<CommunicatorRecord>& communicators) { communicators_ = communicators; }
   // Their names, of those that this thread made, in that order.
   const std::vector<std::uint64_t>& made() const { return made_; }
   const std::vector<NoteRecord>& notes() const { return notes_; }

@@ -84,10 +84,10 @@ ThreadStream* Session::new_thread(std::uint32_t number) {
     }
     stream->recorder.share();
   }
+  if (configuration_.mode == Mode::Replay) open_thread_log(*stream);
   const Spin spin(threads_lock_);
   threads_.push_back(stream);
   if (configuration_.mode == Mode::Record && attached_) attach_thread(*stream);
-  if (configuration_.mode == Mode::Replay) open_thread_log(*stream);
   return stream;
 }
 
@@ -124,7 +124,8 @@ std::uint64_t Session::look_after_threads() {
   return moves;
 }
 
-// Without a log (the recorded run was killed before it was made) the thread has come to its end at once.
+// Without a log (the recorded run was killed before it was made) the thread has come to its end at once. But a run that
+// came to its own end has the logs of all its threads.
 void Session::open_thread_log(ThreadStream& stream) {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return;
@@ -132,6 +133,7 @@ void Session::open_thread_log(ThreadStream& stream) {
   auto reader = trace::RankReader::open(dir, rank, configuration_.trace_id, stream.number);
   close(dir);
   if (reader) stream.replayer.emplace(CallStream(std::move(*reader)), functions_);
+  else if (attached_ && cut_off_.load(std::memory_order_relaxed) == 0) supervisor_.trouble(reader.error().what);
 }
 
 void Session::count_cut_off_threads() {

@@ -48,6 +48,7 @@ Json rank_json(const analyze::RankEnd& rank) {
                {"pid", rank.pid},
                {"total_calls", rank.calls},
                {"ended", rank_end_words(rank)}};
+  if (rank.thread > 0) json["thread"] = rank.thread;
   if (const auto status = rank_exit_code(rank)) json["exit_status"] = *status;
   return json;
 }

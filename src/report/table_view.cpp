@@ -23,8 +23,12 @@ class TableView : public TraceView {
 
   void begin_rank(const analyze::RankEnd& rank) override {
     const std::string end = rank.trouble.empty() ? rank_end_words(rank) : "not readable";
-    head_ = fmt::format("\n{}  {}, pid {} on {}, {}\n", paint_.bold(fmt::format("rank {}", rank.rank)),
-                        counted(rank.calls, "call"), rank.pid, printable(rank.host), end);
+    if (rank.thread == 0)
+      head_ = fmt::format("\n{}  {}, pid {} on {}, {}\n", paint_.bold(fmt::format("rank {}", rank.rank)),
+                          counted(rank.calls, "call"), rank.pid, printable(rank.host), end);
+    else
+      head_ = fmt::format("\n{}  {}\n", paint_.bold(fmt::format("rank {}, thread {}", rank.rank, rank.thread)),
+                          counted(rank.calls, "call"));
     titled_ = false;
     defined_.clear();
     world_ = {};

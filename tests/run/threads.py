@@ -1,5 +1,7 @@
 """Threads inside the ranks: plain runs differ, one recording replays with identical output every time."""
 
+import json
+
 from families import differs, replays_alike
 from harness import Case
 
@@ -23,5 +25,33 @@ def program(name):
     return function
 
 
+def shown(scene):
+    """The calls of every thread, with their lines; communicators by the names that the main thread's log gives them."""
+    result, _ = scene.record(scene.launch(3, scene.program("thread_mpi")))
+    scene.check_status(result, 0, "record")
+    show = scene.run([scene.settings.reprise, "show", "--calls", "--limit", "0", scene.dir / "trace"])
+    scene.check_status(show, 0, "show")
+    for rank in range(3):
+        for thread in range(1, 4):
+            head = f"\nrank {rank}, thread {thread}  "
+            scene.check(head in show.out, f"no calls of thread {thread} of rank {rank}", show)
+            part = show.out.split(head)[1].split("\nrank ")[0]
+            scene.check("MPI_Irecv" in part and "world" in part and "thread_mpi.c:" in part, "calls are missing", show)
+    show = scene.run([scene.settings.reprise, "show", "--json", "--call", "pthread_create", scene.dir / "trace"])
+    calls = [call for log in json.loads(show.out)["logs"] for call in log["calls"]]
+    scene.check(len(calls) == 9, "not every thread was seen made", show)
+
+
+def log_is_missing(scene):
+    """A run that ended well has the logs of all its threads."""
+    result, _ = scene.record(scene.launch(2, scene.program("thread_cpp")))
+    scene.check_status(result, 0, "record")
+    (scene.dir / "trace" / "rank-1.thread-2.log").unlink()
+    replay, _ = scene.replay()
+    scene.check(replay.status == 125 and "rank-1.thread-2.log" in replay.err, "not noticed", replay)
+
+
 def cases(mpi):
-    return [Case("threads", mpi, name, program(name)) for name in PROGRAMS]
+    listed = {name: program(name) for name in PROGRAMS}
+    listed |= {"shown": shown, "log-is-missing": log_is_missing}
+    return [Case("threads", mpi, name, function) for name, function in listed.items()]
