@@ -59,10 +59,24 @@ Summarizer::Summarizer(std::uint32_t world, const CallFilter& filter, SourceLine
 bool Summarizer::add(int dir_fd, std::uint64_t trace_id, const RankEnd& rank) {
   RankSummary& facts = summary_.ranks.emplace_back();
   facts.end = rank;
-  auto timeline = Timeline::open(dir_fd, rank.rank, trace_id);
+  std::vector<engine::CommunicatorRecord> known;  // by the main thread
+  Row all;
+  add_thread(Timeline::open(dir_fd, rank.rank, trace_id), rank.rank, facts, all, &known);
+  for (const std::uint32_t thread : trace::streams_of(dir_fd, rank.rank))
+    if (thread > 0)
+      add_thread(Timeline::open(dir_fd, rank.rank, trace_id, thread, known), rank.rank, facts, all, nullptr);
+  for (const auto& [to, traffic] : all.to) facts.sent.add(traffic);
+  summary_.calls += facts.calls;
+  add_row(rank.rank, all);
+  return facts.trouble.empty();
+}
+
+// `known`: filled with the communicators that the thread has made.
+void Summarizer::add_thread(Result<Timeline> timeline, std::uint32_t rank, RankSummary& facts, Row& all,
+                            std::vector<engine::CommunicatorRecord>* known) {
   if (!timeline) {
     facts.trouble = timeline.error().what;
-    return false;
+    return;
   }
   std::vector<Site> sites;
   Row row;
@@ -79,10 +93,8 @@ bool Summarizer::add(int dir_fd, std::uint64_t trace_id, const RankEnd& rank) {
     }
     if (matcher.over(call)) break;
   }
-  for (const auto& [to, traffic] : row.to) facts.sent.add(traffic);
-  summary_.calls += facts.calls;
   summary_.notes += timeline->notes().size();
-  add_sites(rank.rank, sites, *timeline);
+  add_sites(rank, sites, *timeline);
   for (std::size_t number = 0; number < row.events.size(); ++number) {
     if (row.events[number] == 0) continue;
     const std::string& name = timeline->names()[number];
@@ -90,8 +102,8 @@ bool Summarizer::add(int dir_fd, std::uint64_t trace_id, const RankEnd& rank) {
       summary_.events[name] += row.events[number];
     else summary_.events_left_out += row.events[number];
   }
-  add_row(rank.rank, row);
-  return facts.trouble.empty();
+  for (const auto& [to, traffic] : row.to) all.traffic_to(to).add(traffic);
+  if (known) *known = timeline->communicators();
 }
 
 void Summarizer::count(const Call& call, const Timeline& timeline, Site& site, Row& row) {

@@ -102,13 +102,15 @@ class Summarizer {
   // `world`: how many ranks there were.
   Summarizer(std::uint32_t world, const CallFilter& filter, SourceLines& lines);
 
-  // Reads one rank's log to its end. False when that was not possible; the summary says why.
+  // Reads one rank's logs to their ends. False when that was not possible; the summary says why.
   bool add(int dir_fd, std::uint64_t trace_id, const RankEnd& rank);
   RunSummary finish();
 
  private:
   struct Site;
   struct Row;
+  void add_thread(Result<Timeline> timeline, std::uint32_t rank, RankSummary& facts, Row& all,
+                  std::vector<engine::CommunicatorRecord>* known);
   void count(const Call& call, const Timeline& timeline, Site& site, Row& row);
   void count_outcomes(const Call& call, const Timeline& timeline, Site& site, Row& row);
   void add_sites(std::uint32_t rank, const std::vector<Site>& sites, const Timeline& timeline);
