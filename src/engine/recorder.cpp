@@ -10,8 +10,6 @@ namespace reprise::engine {
 using trace::Definition;
 using trace::Kind;
 
-void Recorder::Guard::wait() { sched_yield(); }
-
 bool Recorder::begin(const FunctionTable& functions) {
   functions_ = functions;
   if (functions.count > kEventFunction || !writer_.begin_private()) return false;
@@ -129,7 +127,7 @@ void Recorder::finish(const trace::End& end, bool process_ends) {
   bool held = false;
   for (int tries = 0; shared_ && !held && tries < kTries; ++tries) {
     held = !lock_.test_and_set(std::memory_order_acquire);
-    if (!held) Guard::wait();
+    if (!held) sched_yield();
   }
   if (writer_.attached() && (unresolved_ == 0 || process_ends)) {
     writer_.finish(end);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "base/spin.hpp"
 #include "engine/call_model.hpp"
 #include "engine/event_names.hpp"
 #include "engine/sites.hpp"
@@ -157,21 +158,9 @@ class Recorder {
  private:
   static constexpr std::size_t kMaxIndices = trace::kMaxRecord / 5 - 1;
 
-  class Guard {
+  class Guard : Spin {
    public:
-    explicit Guard(Recorder& recorder) : recorder_(recorder.shared_ ? &recorder : nullptr) {
-      if (recorder_)
-        while (recorder_->lock_.test_and_set(std::memory_order_acquire)) wait();
-    }
-    ~Guard() {
-      if (recorder_) recorder_->lock_.clear(std::memory_order_release);
-    }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-    static void wait();
-
-   private:
-    Recorder* recorder_;
+    explicit Guard(Recorder& recorder) : Spin(recorder.shared_ ? &recorder.lock_ : nullptr) {}
   };
 
   std::uint32_t find_or_define(FunctionId function, const void* caller);

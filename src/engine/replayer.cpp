@@ -121,8 +121,7 @@ std::string Replayer::why_another_place(std::uint32_t number) const {
 
 bool Replayer::was_cut_off() const {
   const trace::End& end = stream_.reader().end();
-  return end.kind == trace::EndKind::Running || end.kind == trace::EndKind::Stopped ||
-         end.kind == trace::EndKind::Aborted || end.in_call;
+  return trace::was_cut_off(end) || end.in_call;
 }
 
 Replayer::Fit Replayer::outcome(Kind kind, Record& out) {

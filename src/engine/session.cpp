@@ -6,11 +6,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "engine/crash_signals.hpp"
+#include "engine/launcher_rank.hpp"
 #include "engine/process_info.hpp"
 
 namespace reprise::engine {
@@ -48,8 +48,6 @@ std::string one_line(std::string_view text) {
 
 }  // namespace
 
-void Session::Lock::wait() { sched_yield(); }
-
 // Never destroyed: the program's own exit handlers and threads may still make calls after ours have run.
 Session& Session::make() {
   alignas(Session) static unsigned char memory[sizeof(Session)];
@@ -85,12 +83,7 @@ void Session::decline(const std::string& why) {
 
 void Session::arrives() {
   if (mode() != Mode::Replay) return;
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    std::uint32_t rank = 0;
-    if (!parse_number(environment(name), rank)) continue;
-    Supervisor::announce(configuration_.monitor, rank);
-    return;
-  }
+  if (const auto rank = launcher_rank()) Supervisor::announce(configuration_.monitor, *rank);
 }
 
 void Session::attach(const Identity& identity, void (*progress)(), void (*settle)()) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "base/spin.hpp"
 #include "engine/mode.hpp"
 #include "engine/recorder.hpp"
 #include "engine/replayer.hpp"
@@ -167,22 +168,10 @@ class Session {
   std::uint64_t calls_seen() const { return calls_seen_; }
 
   // Held around the log when several threads may call (threads_may_call()).
-  class Lock {
+  class Lock : Spin {
    public:
     explicit Lock(Session& session, bool needed = false)
-        : session_(needed || session.threaded_.load(std::memory_order_relaxed) ? &session : nullptr) {
-      if (session_)
-        while (session_->lock_.test_and_set(std::memory_order_acquire)) wait();
-    }
-    ~Lock() {
-      if (session_) session_->lock_.clear(std::memory_order_release);
-    }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    static void wait();
-    Session* session_;
+        : Spin(needed || session.threaded_.load(std::memory_order_relaxed) ? &session.lock_ : nullptr) {}
   };
   void threads_may_call();
   bool threaded() const { return threaded_.load(std::memory_order_relaxed); }

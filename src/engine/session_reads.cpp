@@ -7,9 +7,9 @@
 // more than a guess: a process that does not follow the log just gets real values from there on, and is called to
 // account only if it turns out to be the rank.
 //
-// Only the main thread's reads are logged. Those of other threads have no place in the order of one log; they get real
-// values, always, and the trace says so. For the same reason nothing is logged any more, in record or replay, when MPI
-// is first called by another thread.
+// A thread's reads are in its own log. Threads that were not seen being made have none: they get real values, always, and
+// the trace says so. If such a thread is the first to call MPI, nothing of the main thread is logged any more, in record
+// or replay: there is no order between the two.
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
@@ -221,9 +221,10 @@ void Session::write_remarks() {
     Remark what;
     const char* text;
   } kTexts[] = {
-      {kOtherThreads, "clocks and random sources: read by a thread other than the main one"},
+      {kOtherThreads, "clocks and random sources: read by a thread that Reprise did not see being made"},
       {kOtherThreadCallsMpi, "clocks and random sources: read by the main thread, but another thread calls MPI"},
-      {kRankUnknown, "clocks and random sources: read before MPI_Init, and the launcher does not say which rank a process is"},
+      {kRankUnknown,
+       "clocks and random sources: read before MPI_Init, and the launcher does not say which rank a process is"},
       {kTooManyEarly, "clocks and random sources: read more often before MPI_Init than is kept"},
       {kPythonSwitched, "Python: threads were switched in the midst of a computation, at a place that cannot be seen"},
   };

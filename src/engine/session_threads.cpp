@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/spin.hpp"
 #include "engine/launcher_rank.hpp"
 #include "engine/session.hpp"
 
@@ -25,27 +26,9 @@ namespace {
 
 constexpr int kForEver = -1;
 
-class Spin {
- public:
-  explicit Spin(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~Spin() { flag_.clear(std::memory_order_release); }
-  Spin(const Spin&) = delete;
-  Spin& operator=(const Spin&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
-
 void sleep_a_moment() {
   const timespec moment{0, 1'000'000};
   nanosleep(&moment, nullptr);
-}
-
-bool was_cut_off(const trace::End& end) {
-  return end.kind == trace::EndKind::Running || end.kind == trace::EndKind::Stopped ||
-         end.kind == trace::EndKind::Aborted;
 }
 
 }  // namespace
@@ -85,7 +68,7 @@ ThreadStream* Session::new_thread(std::uint32_t number) {
     stream->recorder.share();
   }
   if (configuration_.mode == Mode::Replay) open_thread_log(*stream);
-  const Spin spin(threads_lock_);
+  const Spin spin(&threads_lock_);
   threads_.push_back(stream);
   if (configuration_.mode == Mode::Record && attached_) attach_thread(*stream);
   return stream;
@@ -103,7 +86,7 @@ void Session::attach_thread(ThreadStream& stream) {
 
 // Those that were there before the rank was known.
 void Session::attach_threads() {
-  const Spin spin(threads_lock_);
+  const Spin spin(&threads_lock_);
   for (ThreadStream* const stream : threads_) attach_thread(*stream);
   attached_ = true;  // while no thread can be made
 }
@@ -113,7 +96,7 @@ void Session::attach_threads() {
 std::uint64_t Session::look_after_threads() {
   std::uint64_t moves = main_.moved.load(std::memory_order_relaxed);
   {
-    const Spin spin(threads_lock_);
+    const Spin spin(&threads_lock_);
     moves += moved_before_;
     for (const ThreadStream* const stream : threads_) moves += stream->moved.load(std::memory_order_relaxed);
   }
@@ -144,8 +127,8 @@ void Session::count_cut_off_threads() {
     const auto reader = trace::RankReader::open(dir, rank_, configuration_.trace_id, number);
     if (!reader) supervisor_.trouble(reader.error().what);
     // If the main thread's was not, the process came to its own end, whatever the others were doing.
-    if (number == 0 && !was_cut_off(reader->end())) break;
-    count += was_cut_off(reader->end()) ? 1 : 0;
+    if (number == 0 && !trace::was_cut_off(reader->end())) break;
+    count += trace::was_cut_off(reader->end()) ? 1 : 0;
   }
   close(dir);
   cut_off_.store(count, std::memory_order_relaxed);
@@ -154,18 +137,18 @@ void Session::count_cut_off_threads() {
 void Session::thread_ends() {
   ThreadStream* const stream = t_stream;
   const Mode now = thread_mode();
-  if (now == Mode::Replay && stream->replayer && !finalized_ && !was_cut_off(stream->replayer->stream().reader().end()))
-{
+  if (now == Mode::Replay && stream->replayer && !finalized_ &&
+      !trace::was_cut_off(stream->replayer->stream().reader().end())) {
     stream->replayer->pass_reads();
     insist(stream->replayer->end_of_program());
   }
   t_stream = nullptr;
-  stream->over.store(true, std::memory_order_release);
   if (mode() == Mode::Passive) return;
   {
-    const Spin spin(threads_lock_);
+    const Spin spin(&threads_lock_);
     if (configuration_.mode == Mode::Record) {
       stream->recorder.finish({trace::EndKind::Exited, 0, stream->recorder.writer().in_call()}, false);
+      stream->over = true;
       if (!stream->recorder.is_closed()) return;  // a receive that it posted is pending, or there is no log yet
     }
     moved_before_ += stream->moved.load(std::memory_order_relaxed);
@@ -186,20 +169,20 @@ void Session::let_go(ThreadStream* stream) {
 }
 
 void Session::finish_threads() {
-  const Spin spin(threads_lock_);
+  const Spin spin(&threads_lock_);
   for (ThreadStream* const stream : threads_)
-    if (stream != t_stream || stream->recorder.writer().attached())
-      stream->recorder.finish({trace::EndKind::Running, 0, stream->recorder.writer().in_call()}, true);
+    stream->recorder.finish({stream->over ? trace::EndKind::Exited : trace::EndKind::Running, 0,
+                             stream->recorder.writer().in_call()},
+                            true);
 }
 
 void Session::await_end_of_log(pthread_t thread) {
   for (;;) {
     bool awaited = false;
     {
-      const Spin spin(threads_lock_);
+      const Spin spin(&threads_lock_);
       for (const ThreadStream* const stream : threads_)
-        if (!stream->over.load(std::memory_order_acquire) && stream->replayer &&
-            pthread_equal(stream->handle.load(std::memory_order_acquire), thread))
+        if (stream->replayer && pthread_equal(stream->handle.load(std::memory_order_acquire), thread))
           awaited = !stream->followed.load(std::memory_order_acquire);
     }
     if (!awaited) return;

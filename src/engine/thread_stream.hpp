@@ -24,7 +24,7 @@ struct ThreadStream {
   std::atomic<pthread_t> handle{};      // as the program knows it
   std::atomic<std::uint64_t> moved{0};  // replaying: calls made, for those who watch
   std::atomic<bool> followed{false};    // replaying: it has come to its last call
-  std::atomic<bool> over{false};        // it has ended
+  bool over = false;                    // it has ended, but its log had to stay open
   std::atomic<int> owners{2};           // the thread, and the one that makes it until it has done so
 };
 

@@ -96,4 +96,9 @@ struct End {
   bool in_call = false;  // the last logged call had not returned
 };
 
+// It did not come to its own end: it was killed, its recording stopped, or somebody called MPI_Abort.
+inline bool was_cut_off(const End& end) {
+  return end.kind == EndKind::Running || end.kind == EndKind::Stopped || end.kind == EndKind::Aborted;
+}
+
 }  // namespace reprise::trace

@@ -1,5 +1,5 @@
-// All of MPI is done by a thread that is not the main one, while the main thread reads clocks all the time: these cannot
-// be put in order with the calls, and must not disturb them.
+// All of MPI is done by a thread that is not the main one, while the main thread reads clocks all the time: these have no
+// order with the calls, and must not disturb them.
 #include <pthread.h>
 
 #include "common.h"

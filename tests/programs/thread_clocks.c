@@ -1,5 +1,5 @@
-// Clocks read by several threads at once. Those of the main thread are replayed; the others get real ones and must
-// neither disturb the log nor be disturbed by it.
+// Clocks read by several threads at once, some of which read on until a variable changes: more or less often in each run.
+// Every thread must get the times of its own log, and none may see time go back.
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <new>
 
-#include <sched.h>
+#include "base/spin.hpp"
 
 namespace {
 
@@ -36,7 +36,7 @@ class Heap {
     if (size > std::size_t{1} << kLargest) return map_block(wanted + sizeof(Header));
     const unsigned number =
         size <= std::size_t{1} << kSmallest ? kSmallest : static_cast<unsigned>(std::countr_zero(size));
-    const Lock lock(busy_);
+    const reprise::Spin lock(&busy_);
     Header*& free = free_[number - kSmallest];
     Header* block = free ? free : cut(std::size_t{1} << number);
     if (!block) return nullptr;
@@ -51,26 +51,13 @@ class Heap {
       munmap(block, block->size);
       return;
     }
-    const Lock lock(busy_);
+    const reprise::Spin lock(&busy_);
     Header*& free = free_[static_cast<unsigned>(std::countr_zero(block->size)) - kSmallest];
     block->next = free;
     free = block;
   }
 
  private:
-  class Lock {
-   public:
-    explicit Lock(std::atomic_flag& busy) : busy_(busy) {
-      while (busy_.test_and_set(std::memory_order_acquire)) sched_yield();
-    }
-    ~Lock() { busy_.clear(std::memory_order_release); }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    std::atomic_flag& busy_;
-  };
-
   static void* map_block(std::size_t size) {
     void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? nullptr : new (memory) Header{size, nullptr} + 1;
