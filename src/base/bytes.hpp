@@ -48,10 +48,14 @@ inline Int get_fixed(const std::uint8_t* in) {
   return value;
 }
 
+// Nothing may be nowhere: memcpy wants an address also for no bytes.
+inline std::uint8_t* put_bytes(std::uint8_t* out, const void* from, std::size_t size) {
+  if (size > 0) std::memcpy(out, from, size);
+  return out + size;
+}
+
 inline std::uint8_t* put_string(std::uint8_t* out, std::string_view text) {
-  out = put_varint(out, text.size());
-  std::memcpy(out, text.data(), text.size());
-  return out + text.size();
+  return put_bytes(put_varint(out, text.size()), text.data(), text.size());
 }
 
 // Reads forward through a span. After the first read that does not fit, ok() is false and every read yields zero.

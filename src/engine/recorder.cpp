@@ -22,8 +22,7 @@ void Recorder::define(Definition kind, std::span<const std::uint8_t> content) {
   std::uint8_t* out = writer_.reserve(Kind::Define, content.size() + 1 + kMaxVarint);
   out = put_varint(out, content.size() + 1);
   *out++ = static_cast<std::uint8_t>(kind);
-  std::memcpy(out, content.data(), content.size());
-  writer_.commit(out + content.size());
+  writer_.commit(put_bytes(out, content.data(), content.size()));
 }
 
 namespace {
@@ -217,8 +216,7 @@ void Recorder::bytes(std::span<const std::uint8_t> content) {
     const auto part = content.first(std::min<std::size_t>(content.size(), trace::kMaxByteString));
     std::uint8_t* out = writer_.reserve(Kind::Bytes, kMaxVarint + part.size());
     out = put_varint(out, part.size() + 1);
-    std::memcpy(out, part.data(), part.size());
-    writer_.commit(out + part.size());
+    writer_.commit(put_bytes(out, part.data(), part.size()));
     if (part.size() < trace::kMaxByteString) return;
     content = content.subspan(part.size());
   }
