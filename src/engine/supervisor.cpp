@@ -177,7 +177,7 @@ void Supervisor::watch() {
     pollfd readable{socket_, POLLIN, 0};
     const int ready = poll(&readable, 1, kReportMilliseconds);
     const auto count_moves = count_moves_.load(std::memory_order_acquire);
-    const std::uint64_t now = count_moves ? count_moves() : 0;
+    const std::uint64_t now = (count_moves ? count_moves() : 0) + small_moves_.load(std::memory_order_relaxed);
     report_place(now != moves);
     moves = now;
     if (ready <= 0) continue;

@@ -30,6 +30,10 @@ class Supervisor {
   // The world rank that the current call waits for; -1 if none in particular.
   void waits_for(std::int64_t world_rank) { peer_.store(world_rank, std::memory_order_relaxed); }
 
+  // Something was done that is no call of its own: a test that had to fail.
+  void moves() {  // by one thread, or by several and then some are not counted, which is as good
+    small_moves_.store(small_moves_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   // What else moves in this process, besides what entered() says: threads. While that number changes, the rank lives.
   void count_moves(std::uint64_t (*count)()) { count_moves_ = count; }
 
@@ -75,6 +79,7 @@ class Supervisor {
   std::uint64_t sent_ = UINT64_MAX;
   std::int64_t sent_peer_ = -1;
   std::atomic<std::uint64_t (*)()> count_moves_{nullptr};
+  std::atomic<std::uint64_t> small_moves_{0};
 };
 
 }  // namespace reprise::engine

@@ -23,6 +23,7 @@ class Poll {
       if (success_ && !engine::has_threads())
         session.supervisor().entered(session.replayer().next_event(), engine::RankState::InCall);
       if (success_) session.poll_succeeded();
+      else session.supervisor().moves();
       forced_ = true;
     } else {
       entry.begin(call);
