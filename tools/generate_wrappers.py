@@ -330,7 +330,7 @@ def wrapper_body(prototype, row, flavor):
     lines = [f"Entry entry(Function::{row.identifier}, Flavor::{flavor}, REPRISE_CALLER);",
              "const auto real = entry.real<Real>();"]
     if row.attribute != "always":
-        lines.append(f"if (entry.passive()) return real({arguments});")
+        lines.append(f"if (entry.passive()) return entry.library<Real>()({arguments});")
     if row.kind == "recorded":
         return lines + [f"return bodies::{row.body}({', '.join(['entry', 'real'] + names)});"]
     if row.kind == "unsupported":

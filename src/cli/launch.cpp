@@ -42,6 +42,9 @@ class Environment {
     std::erase_if(entries_, [&](const std::string& entry) { return is(entry, name); });
     entries_.push_back(std::string(name) + '=' + std::string(value));
   }
+  void remove_all(std::string_view prefix) {
+    std::erase_if(entries_, [&](const std::string& entry) { return entry.starts_with(prefix); });
+  }
   std::vector<std::string> take() { return std::move(entries_); }
 
  private:
@@ -166,6 +169,19 @@ Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& f
   }
   launch.environment = environment.take();
   return launch;
+}
+
+// If this command itself runs below a launcher, what that says about ranks and daemons is not meant for the program.
+Launch prepare_solo_launch(const std::vector<std::string>& command, const std::string& mpi,
+                           const std::string& preload_library, const Variables& variables, const Variables& recorded) {
+  Environment environment;
+  for (const char* prefix : {"PMI_", "PMIX_", "OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_ess_", "HYDRA_", "HYDI_"})
+    environment.remove_all(prefix);
+  for (const auto& [name, value] : recorded) environment.set(name, value);
+  if (mpi == "openmpi") environment.set("OMPI_MCA_ess_singleton_isolated", "1");  // no daemon beside a singleton
+  environment.set(kPreload, with_preload(preload_library, environment.get(kPreload)));
+  for (const auto& [name, value] : variables) environment.set(name, value);
+  return {command, environment.take()};
 }
 
 }  // namespace reprise::cli

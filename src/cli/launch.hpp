@@ -30,4 +30,8 @@ std::vector<std::string> preload_library_places(const std::string& mpi);
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,
                       const std::string& preload_library, const Variables& variables);
 
+// A rank's program without a launcher. `recorded` are the variables that its launcher had set.
+Launch prepare_solo_launch(const std::vector<std::string>& command, const std::string& mpi,
+                           const std::string& preload_library, const Variables& variables, const Variables& recorded);
+
 }  // namespace reprise::cli

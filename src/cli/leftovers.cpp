@@ -101,9 +101,12 @@ void seal_ranks(int dir_fd, std::uint64_t trace_id, const std::vector<std::uint3
   if (living.size() > 1) say("ranks {} still run; their logs stay open", number_ranges(living));
   for (const std::uint32_t rank : ranks_with_logs(dir_fd)) {
     if (std::binary_search(living.begin(), living.end(), rank)) continue;
-    for (const std::uint32_t stream : trace::streams_of(dir_fd, rank))
-      if (const auto sealed = trace::seal(dir_fd, rank, trace_id, stream); !sealed)
-        say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
+    for (const std::uint32_t stream : trace::streams_of(dir_fd, rank)) {
+      auto sealed = trace::seal(dir_fd, rank, trace_id, stream);
+      if (sealed && trace::has_data(dir_fd, rank, stream))
+        sealed = trace::seal(dir_fd, rank, trace_id, stream | trace::kDataStream);
+      if (!sealed) say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
+    }
   }
 }
 

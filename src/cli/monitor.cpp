@@ -69,6 +69,10 @@ Monitor::Monitor(const std::vector<Log>& logs, bool everywhere, const Patience& 
     ranks_[i].total = logs[i].total;
     ranks_[i].stopped = logs[i].stopped;
     ranks_[i].ends = logs[i].ends;
+    if (!logs[i].absent) continue;
+    ranks_[i].total = 0;
+    ranks_[i].arrived = ranks_[i].connected = ranks_[i].gone = true;
+    ranks_[i].state = RankState::Finalized;
   }
   open_places();
   listener_ = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -66,6 +66,7 @@ class Monitor {
     std::uint64_t total = 0;  // calls
     bool stopped = false;
     bool ends = false;
+    bool absent = false;  // this rank is not replayed
   };
   // `everywhere`: ranks may come from other nodes.
   Monitor(const std::vector<Log>& logs, bool everywhere, const Patience& patience);

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <set>
 
+#include "analyze/number_set.hpp"
 #include "analyze/run_end.hpp"
 #include "base/text.hpp"
 #include "cli/choose_mpi.hpp"
@@ -36,6 +37,8 @@ namespace {
 struct Options {
   std::string directory;
   std::string mpi;
+  std::string data;      // whose values are recorded, too
+  std::uint64_t max_size = 0;  // bytes of data per rank; 0: no limit
   bool quiet = false;
 };
 
@@ -169,9 +172,11 @@ int record(const std::vector<std::string>& command, const Options& options) {
   keep_room(dir_fd);
   set_latest(trace);
 
-  const Launch launch = prepare_launch(
-      command, mpi.found, mpi.preload_library,
-      {{"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}});
+  Variables settings{
+      {"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}};
+  if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", options.data);
+  if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
+  const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   const auto started = std::chrono::steady_clock::now();
   int status = 0;
   analyze::Exit launcher;
@@ -229,6 +234,17 @@ int record_command(int argc, char** argv) {
   app.add_option("-o,--output", options.directory, "Directory for the trace (default: ./reprise.d/NAME-K)")
       ->type_name("DIR");
   add_mpi_option(app, options.mpi);
+  app.add_option("--data", options.data,
+                 "Record the values that reach these ranks, too, so that each can be replayed alone")
+      ->type_name("all|RANKS")
+      ->check([](const std::string& text) {
+        if (text == "all") return std::string();
+        const auto ranks = analyze::NumberSet::parse(text);
+        return ranks ? std::string() : ranks.error().what;
+      });
+  app.add_option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
   app.add_flag("-q,--quiet", options.quiet, "No closing summary");
   const CommandLine line = split_command_line(argc, argv);
   if (!line.separated && !line.own.empty() && !line.own.front().starts_with('-'))

@@ -9,10 +9,10 @@
 
 namespace reprise::engine {
 
-// Slurm's variable comes last: it is also there in ranks that mpirun has started inside a Slurm job, and means another
+// In a solo replay there is no launcher, and Reprise says it. Slurm's variable comes last: it is also there in ranks that mpirun has started inside a Slurm job, and means another
 // thing then.
 inline std::optional<std::uint32_t> launcher_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+  for (const char* name : {"REPRISE_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* const text = std::getenv(name);
     if (!text) continue;
     const char* const end = text + std::strlen(text);

@@ -1,6 +1,7 @@
 #include "engine/process_info.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -43,6 +44,26 @@ std::string file_hash(const char* path) {
 
 }  // namespace
 
+namespace {
+
+std::string g_start_directory;
+
+// By which launchers tell a process where it stands. Only these: a trace must not carry variables that could load or run
+// something. PMIx's own are left out, since a process that is alone would look for the server that they name.
+constexpr const char* kLauncherVariables[] = {
+    "OMPI_COMM_WORLD_RANK",      "OMPI_COMM_WORLD_SIZE",      "OMPI_COMM_WORLD_LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_NODE_RANK", "OMPI_UNIVERSE_SIZE",
+    "PMI_RANK",                  "PMI_SIZE",                  "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",           "SLURM_PROCID",              "SLURM_LOCALID",
+    "SLURM_NTASKS",              "SLURM_NODEID"};
+
+}  // namespace
+
+void remember_start_directory() {
+  char path[PATH_MAX];
+  if (getcwd(path, sizeof path)) g_start_directory = path;
+}
+
 trace::Info describe_process() {
   trace::Info info;
   char exe[PATH_MAX] = "";
@@ -51,14 +72,22 @@ trace::Info describe_process() {
   if (!find_module_like(exe, "", module)) module = {};
   std::string cmdline = read_small_file("/proc/self/cmdline");
   if (!cmdline.empty() && cmdline.back() == '\0') cmdline.pop_back();
-  for (char& c : cmdline)
-    if (c == '\0') c = '\n';
+  std::size_t arguments = 1;
+  for (char& c : cmdline) {
+    if (c != '\0') continue;
+    c = '\n';
+    ++arguments;
+  }
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   info.emplace_back("exe", exe);
   info.emplace_back("build-id", module.build_id);
   info.emplace_back("exe-hash", module.build_id[0] == '\0' ? file_hash(exe) : std::string());
+  info.emplace_back("arguments", std::to_string(arguments));
   info.emplace_back("cmdline", std::move(cmdline));
+  info.emplace_back("directory", g_start_directory);
+  for (const char* name : kLauncherVariables)
+    if (const char* value = std::getenv(name)) info.emplace_back(std::string("variable-") + name, value);
   info.emplace_back("pid", std::to_string(getpid()));
   info.emplace_back("host", host);
   return info;

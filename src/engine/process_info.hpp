@@ -7,5 +7,7 @@ namespace reprise::engine {
 
 // "exe", "build-id", "exe-hash" (only without a build-id), "cmdline", "pid", "host".
 trace::Info describe_process();
+// When the library is loaded: the program may go elsewhere before it is described.
+void remember_start_directory();
 
 }  // namespace reprise::engine

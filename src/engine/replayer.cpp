@@ -238,6 +238,15 @@ Replayer::Fit Replayer::bytes(std::span<std::uint8_t> room, std::size_t& size, i
   }
 }
 
+const CommunicatorRecord* Replayer::new_communicator() {
+  stream_.peek();  // its definition lies between the call and what comes next
+  if (communicators_made_ >= stream_.made().size()) return nullptr;
+  const std::uint64_t uid = stream_.made()[communicators_made_];
+  const auto& all = stream_.communicators();
+  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const auto& record) { return record.uid == uid; });
+  return found == all.rend() ? nullptr : &*found;
+}
+
 Replayer::Fit Replayer::communicator(const std::uint64_t* uid) {
   if (stream_.peek() == CallStream::Step::Damaged) return differs(stream_.error(), nullptr);
   const auto& recorded = stream_.made();

@@ -58,6 +58,9 @@ class Replayer {
   // Without a call: the reads that lie in the log before the next one.
   void pass_reads();
 
+  // Solo replay: the communicator that the recorded call made; null if it made none, or never returned.
+  const CommunicatorRecord* new_communicator();
+  bool nothing_left() { return stream_.peek() == CallStream::Step::End; }
   // The current call has made the communicator with this name, or none.
   Fit communicator(const std::uint64_t* uid);
   Fit named_event(const char* name, const void* caller);

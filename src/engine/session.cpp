@@ -35,6 +35,11 @@ Configuration read_environment() {
   configuration.trace_id = std::strtoull(environment("REPRISE_TRACE_ID"), nullptr, 16);
   configuration.monitor = environment("REPRISE_MONITOR");
   configuration.plain = *environment("REPRISE_PLAIN") == '1';
+  configuration.data = environment("REPRISE_DATA");
+  if (*environment("REPRISE_DATA_LIMIT"))
+    configuration.data_limit = std::strtoull(environment("REPRISE_DATA_LIMIT"), nullptr, 10);
+  if (configuration.mode == Mode::Replay && *environment("REPRISE_RANK"))
+    configuration.solo_rank = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANK"), nullptr, 10));
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
   return configuration;
 }
@@ -44,6 +49,19 @@ std::string one_line(std::string_view text) {
   for (char& c : line)
     if (c == '\n') c = ' ';
   return line;
+}
+
+// "all", or numbers and ranges: "3,17-19".
+bool is_among(std::uint32_t rank, const std::string& list) {
+  if (list == "all") return true;
+  for (const std::string_view range : split(list, ',')) {
+    const auto ends = split(range, '-');
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    if (parse_number(ends.front(), first) && parse_number(ends.back(), last) && first <= rank && rank <= last)
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -58,6 +76,7 @@ Session& Session::make() {
 
 Session::Session() : configuration_(read_environment()) {
   if (configuration_.mode == Mode::Passive) return;
+  remember_start_directory();
   g_main_thread = pthread_self();
   t_stream = &main_;
   pthread_atfork(nullptr, nullptr, [] { Session::get().forked_child(); });
@@ -108,6 +127,10 @@ void Session::attach_recorder(const Identity& identity) {
   Result<void> attached = Error{configuration_.directory + ": " + std::strerror(errno)};
   if (dir >= 0)
     attached = main_.recorder.attach(dir, {configuration_.trace_id, identity.rank, 0}, info, configuration_.plain);
+  if (attached && is_among(identity.rank, configuration_.data)) {
+    records_data_ = true;
+    open_data(main_, dir);
+  }
   if (dir >= 0) close(dir);  // the writer has its own; the program's descriptors keep their numbers
   if (attached) {
     attach_threads();
@@ -118,6 +141,11 @@ void Session::attach_recorder(const Identity& identity) {
   // The program goes on without us.
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   append_note("problem", attached.error().what);
+}
+
+void Session::finish_main(const trace::End& end) {
+  main_.recorder.finish(end, true);
+  main_.data.finish(end);
 }
 
 void Session::note(const char* key, const std::string& text) {
@@ -326,7 +354,7 @@ void Session::aborting(int code) {
     write_remarks();
     g_mode.store(Mode::Passive, std::memory_order_relaxed);
     const bool by_main = !has_threads() || t_stream == &main_;
-    main_.recorder.finish({trace::EndKind::Aborted, code, by_main || main_.recorder.writer().in_call()}, true);
+    finish_main({trace::EndKind::Aborted, code, by_main || main_.recorder.writer().in_call()});
     finish_threads();
   } else {
     wait_for_others();
@@ -347,9 +375,8 @@ void Session::process_exits(int status) {
   if (!attached_) return;
   if (now == Mode::Record) {
     if (settle_) settle_();
-    main_.recorder.finish({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status,
-                           main_.recorder.writer().in_call()},
-                          true);
+    finish_main({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status,
+                 main_.recorder.writer().in_call()});
     finish_threads();
   } else if (now == Mode::Replay && main_.replayer) {
     if (has_threads()) main_.replayer->pass_reads();
@@ -377,7 +404,11 @@ void Session::forked_child() {
   }
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   main_.recorder.writer().disown();
-  for (ThreadStream* const stream : threads_) stream->recorder.writer().disown();
+  main_.data.disown();
+  for (ThreadStream* const stream : threads_) {
+    stream->recorder.writer().disown();
+    stream->data.disown();
+  }
   supervisor_.disown();
 }
 

@@ -26,6 +26,9 @@ struct Configuration {
   std::uint64_t trace_id = 0;
   std::string monitor;
   bool plain = false;
+  std::string data;  // recording: whose values are recorded, too: "all", or ranks like "3,17-19"
+  std::uint64_t data_limit = UINT64_MAX;
+  std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
 };
 
 // What a front end knows about the process once its API is up.
@@ -57,6 +60,15 @@ class Session {
   // what is known of a call that will never return, because the process exits inside it.
   void attach(const Identity& identity, void (*progress)(), void (*settle)());
   bool attached() const { return attached_; }
+
+  // Recording: are the values that reach this rank recorded, too?
+  bool records_data() const { return records_data_; }
+  DataRecorder& data() { return stream().data; }
+  // Replaying: does this rank run alone?
+  bool solo() const { return configuration_.solo_rank.has_value(); }
+  // Before attach().
+  void begin_solo();
+  DataReplayer& values() { return *stream().values; }
 
   // A call. In replay it does not return if the log ends here or differs.
   void call(FunctionId function, const void* caller, const Arguments& arguments);
@@ -90,6 +102,8 @@ class Session {
   enum Remark : unsigned { kOtherThreads = 1, kOtherThreadCallsMpi = 2, kRankUnknown = 4, kTooManyEarly = 8, kPythonSwitched = 16 };
   void remark(Remark what) { remarks_.fetch_or(what, std::memory_order_relaxed); }
 
+  // The process cannot go on, and nobody listens yet.
+  [[noreturn]] void give_up(const std::string& why);
   // What a front end does with a Fit other than Follows.
   void insist(Replayer::Fit fit) {
     if (fit != Replayer::Fit::Follows) [[unlikely]]
@@ -192,6 +206,8 @@ class Session {
   const ThreadStream& stream() const { return t_stream ? *t_stream : main_; }
   ThreadStream& stream() { return t_stream ? *t_stream : main_; }
   void attach_thread(ThreadStream& stream);
+  void open_data(ThreadStream& stream, int dir);
+  Result<DataReplayer> open_values(std::uint32_t thread) const;
   void attach_threads();
   std::uint64_t look_after_threads();
   void reached_end();
@@ -213,7 +229,7 @@ class Session {
   void take_order();
   void release_order();
   [[noreturn]] void fail(Replayer::Fit fit);
-  [[noreturn]] void give_up(const std::string& why);
+  void finish_main(const trace::End& end);
   void at_last_call();
   void replay_call(FunctionId function, const void* caller, const Arguments& arguments);
   void replayed();
@@ -262,6 +278,7 @@ class Session {
   bool attached_ = false;
   bool finalized_ = false;
   bool held_ = false;
+  bool records_data_ = false;
   std::size_t early_calls_ = 0;
 
   // Reads before attach().

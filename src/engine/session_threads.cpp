@@ -80,6 +80,7 @@ void Session::attach_thread(ThreadStream& stream) {
   const trace::Info info{{"rank", std::to_string(rank_)}, {"thread", std::to_string(stream.number)}};
   const auto attached =
       stream.recorder.attach(dir, {configuration_.trace_id, rank_, stream.number}, info, configuration_.plain);
+  if (attached && records_data_) open_data(stream, dir);
   close(dir);
   if (!attached) append_note("not-replayable", "thread " + std::to_string(stream.number) + ": " + attached.error().what);
 }
@@ -115,6 +116,9 @@ void Session::open_thread_log(ThreadStream& stream) {
   const std::uint32_t rank = attached_ ? rank_ : early_rank_.value_or(0);
   auto reader = trace::RankReader::open(dir, rank, configuration_.trace_id, stream.number);
   close(dir);
+  if (reader && solo()) {
+    if (auto values = open_values(stream.number)) stream.values.emplace(std::move(*values));
+  }
   if (reader) stream.replayer.emplace(CallStream(std::move(*reader)), functions_);
   else if (attached_ && cut_off_.load(std::memory_order_relaxed) == 0) supervisor_.trouble(reader.error().what);
 }
@@ -148,6 +152,7 @@ void Session::thread_ends() {
     const Spin spin(&threads_lock_);
     if (configuration_.mode == Mode::Record) {
       stream->recorder.finish({trace::EndKind::Exited, 0, stream->recorder.writer().in_call()}, false);
+      stream->data.finish({trace::EndKind::Exited, 0, false});
       stream->over = true;
       if (!stream->recorder.is_closed()) return;  // a receive that it posted is pending, or there is no log yet
     }
@@ -165,15 +170,18 @@ void Session::thread_was_made(ThreadStream* stream, pthread_t handle) {
 void Session::let_go(ThreadStream* stream) {
   if (stream->owners.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
   stream->recorder.release();
+  stream->data.release();
   delete stream;
 }
 
 void Session::finish_threads() {
   const Spin spin(&threads_lock_);
-  for (ThreadStream* const stream : threads_)
-    stream->recorder.finish({stream->over ? trace::EndKind::Exited : trace::EndKind::Running, 0,
-                             stream->recorder.writer().in_call()},
-                            true);
+  for (ThreadStream* const stream : threads_) {
+    const trace::End end{stream->over ? trace::EndKind::Exited : trace::EndKind::Running, 0,
+                         stream->recorder.writer().in_call()};
+    stream->recorder.finish(end, true);
+    stream->data.finish(end);
+  }
 }
 
 void Session::await_end_of_log(pthread_t thread) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/data_replayer.hpp"
 #include "engine/recorder.hpp"
 #include "engine/replayer.hpp"
 #include "engine/thread_order.hpp"
@@ -17,6 +18,8 @@ struct ThreadStream {
   std::uint32_t number = 0;  // counts the threads of the process in the order in which they were made; main() is 0
   Recorder recorder;
   std::optional<Replayer> replayer;
+  DataRecorder data;                   // recording, if the values that reach this rank are wanted
+  std::optional<DataReplayer> values;  // solo replay: the same
   ThreadTurns turns;
   bool turn_is_open = false;  // replaying: a turn has begun that others may wait for
   bool holds_order = false;   // this thread holds the session's order of posts

@@ -60,7 +60,7 @@ const char* decode_info(std::span<const std::uint8_t> payload, Info& out);
 
 inline constexpr std::size_t kMaxFileName = 48;
 using FileName = std::array<char, kMaxFileName>;
-// rank-3.log; of a stream other than the first, rank-3.thread-2.log.
+// rank-3.log; of a stream other than the first, rank-3.thread-2.log; of a thread's data, rank-3.thread-2.data.
 FileName file_name(FileKind kind, const LogIdentity& identity);
 
 Error damaged(std::string_view file, std::uint64_t offset, std::string_view what);

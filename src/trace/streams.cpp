@@ -1,6 +1,7 @@
 // Which threads of a rank have a log of their own.
 #include <dirent.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -30,6 +31,11 @@ std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank) {
   ::closedir(directory);
   std::sort(streams.begin(), streams.end());
   return streams;
+}
+
+bool has_data(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
+  return ::faccessat(dir_fd, file_name(FileKind::Log, {0, rank, stream | kDataStream}).data(), F_OK,
+                     AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 }  // namespace reprise::trace

@@ -300,6 +300,21 @@ class Scene:
         result = self.run([self.settings.reprise, "replay", "--yes", trace or self.dir / "trace"], limit, **options)
         return result, self.outputs()
 
+    def solo(self, rank, trace=None, limit=120, words=(), **options):
+        """Replays one rank alone."""
+        self.clear()
+        result = self.run([self.settings.reprise, "replay", "--yes", "--rank", rank, *words,
+                           trace or self.dir / "trace"], limit, **options)
+        return result, self.outputs()
+
+    def check_solo(self, recorded, ranks, status=0, trace=None):
+        """Every rank alone gives what it gave then, and nobody else gives anything."""
+        for rank in range(ranks):
+            replay, outputs = self.solo(rank, trace)
+            self.check_status(replay, status, f"rank {rank} alone")
+            name = f"out-{rank}.txt"
+            self.check_same({name: recorded[name]}, outputs, f"rank {rank} alone", replay)
+
     # -- judging -----------------------------------------------------------------------------------------------------
 
     @staticmethod

@@ -1,4 +1,5 @@
-"""Random programs that mix everything (tests/random): a recording of each replays exactly, also up to a fault.
+"""Random programs that mix everything (tests/random): a recording of each replays exactly, all ranks together and each
+rank alone, also up to a fault.
 
 A case is a group of seeds. A tenth of them get a fault: a rank ends itself at a random call, by a signal, by MPI_Abort
 or by exit, or is killed while it runs. How far each rank had come is in a shared map, and the replay must come exactly
@@ -68,13 +69,14 @@ def ended_well(outputs, ranks):
 def replays(scene, seed, times=1):
     ranks, program = build(scene, seed)
     trace = scene.dir / f"trace-{seed}"
-    result, recorded = scene.record(scene.launch(ranks, program), trace)
+    result, recorded = scene.record(scene.launch(ranks, program), trace, words=("--data", "all"))
     scene.check_status(result, 0, "record")
     scene.check(ended_well(recorded, ranks), "record: a rank did not end well", result)
     for number in range(1, times + 1):
         replay, outputs = scene.replay(trace)
         scene.check_status(replay, 0, f"replay {number}")
         scene.check_same(recorded, outputs, f"replay {number}", replay)
+    scene.check_solo(recorded, ranks, trace=trace)
 
 
 # -- with faults -----------------------------------------------------------------------------------------------------

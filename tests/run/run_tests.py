@@ -35,6 +35,7 @@ import random_programs
 import scale
 import show
 import slurm
+import solo
 import system
 import threads
 
@@ -52,6 +53,7 @@ SUITES = {
     "system": system.cases,
     "show": show.cases,
     "threads": threads.cases,
+    "solo": solo.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/process_info.hpp"
+#include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/pending_receives.hpp"
 #include "frontends/sys/own_crash.hpp"
@@ -54,6 +55,7 @@ void report_to_doctor() {
 
 void mpi_started(int thread_level) {
   g_mpi_is_up = true;
+  if (Entry::replaying() && Session::get().solo()) stand_alone();
   int rank = 0;
   int size = 0;
   int length = 0;
@@ -69,6 +71,7 @@ void mpi_started(int thread_level) {
   if (thread_level == MPI_THREAD_MULTIPLE) g_identity.callers = Callers::Many;
   if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
   session.attach(g_identity, make_progress, settle_call_in_flight);
+  if (Entry::recording() && session.records_data()) record_at_border();
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
   if (Entry::replaying()) prepare_idle_requests();

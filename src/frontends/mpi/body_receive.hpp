@@ -66,6 +66,7 @@ inline engine::WildcardOutcome replayed_wildcard() {
 
 // For the replay command: whom this call waits for.
 inline void waits_for(const Call& call, int source) {
+  if (Session::get().solo()) return;  // it will not come from there
   Session::get().supervisor().waits_for(communicators().world_rank(call.values[engine::kComm], source));
 }
 

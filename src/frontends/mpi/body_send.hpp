@@ -17,6 +17,7 @@ template <class Post>
 int post_and_wait(Entry& entry, MPI_Status* status, Post post) {
   MPI_Request request = handles().request_null;
   const int rc = post(&request);
+  entry.posted(rc, &request);  // others may post the same way meanwhile: each has a number of its own
   Session::get().posted();
   if (rc != MPI_SUCCESS) return rc;
   return entry.other<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, status);

@@ -70,6 +70,7 @@ void Communicators::begin() {
   if (!all_.empty()) return;
   Communicator world;
   world.key = handle_key(handles().comm_world);
+  world.handle = handles().comm_world;
   world.local_size = static_cast<std::size_t>(comm_size(handles().comm_world));
   world.members.resize(world.local_size);
   std::iota(world.members.begin(), world.members.end(), 0);
@@ -77,6 +78,7 @@ void Communicators::begin() {
   world.uid = 1;
   Communicator self;
   self.key = handle_key(handles().comm_self);
+  self.handle = handles().comm_self;
   self.local_size = 1;
   self.members = {me};
   self.uid = 2 + static_cast<std::uint64_t>(me);
@@ -90,6 +92,13 @@ std::int64_t Communicators::number(MPI_Comm comm) {
   return found == alive_.end() ? engine::kNoComm : found->second;
 }
 
+std::optional<MPI_Comm> Communicators::handle(std::int64_t number) const {
+  if (number < 0 || static_cast<std::size_t>(number) >= all_.size()) return std::nullopt;
+  const Communicator& found = all_[static_cast<std::size_t>(number)];
+  const auto alive = alive_.find(found.key);
+  return alive != alive_.end() && alive->second == number ? std::optional(found.handle) : std::nullopt;
+}
+
 void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how, bool same_members) {
   if (all_.empty()) return;
   if (comm == handles().comm_null) {
@@ -99,6 +108,7 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
   const std::int64_t parent = number(parent_handle);
   Communicator made;
   made.key = handle_key(comm);
+  made.handle = comm;
   int my_rank = 0;
   if (same_members && parent >= 0) {
     my_rank = comm_rank(parent_handle);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,9 @@ class Communicators {
   // engine::kNoComm for a communicator that was never seen made. entry.hpp keeps the last answer per thread.
   std::int64_t number(MPI_Comm comm);
 
+  // The handle of a communicator that is alive.
+  std::optional<MPI_Comm> handle(std::int64_t number) const;
+
   // A communicator was made by `how` from `parent`. `same_members`: its group may not be asked yet (MPI_Comm_idup),
   // but is known to be the parent's.
   void made(MPI_Comm comm, MPI_Comm parent, const char* how, bool same_members);
@@ -34,6 +38,7 @@ class Communicators {
  private:
   struct Communicator {
     std::uint64_t key = 0;
+    MPI_Comm handle{};
     std::uint64_t uid = 0;
     std::vector<int> members;  // world ranks; of an intercommunicator, the local group's first
     std::size_t local_size = 0;

@@ -24,15 +24,26 @@ using engine::Mode;
 // `opaque`: what the call in flight decides is known only when it returns, and must be logged before anything that the
 // program's own functions do meanwhile. So these cannot be followed there.
 //
+// `border_settle` is the same for the data of the call (border/border.hpp); it comes first.
+//
 // `fortran_caller` is where the program has called the Fortran layer that is about to call us (fortran.hpp).
 struct ThreadState {
   bool inside = false;
   bool opaque = false;
   void (*settle)(void*) = nullptr;
   void* in_flight = nullptr;
+  void (*border_settle)(void*) = nullptr;
+  void* at_border = nullptr;
   const void* fortran_caller = nullptr;
 };
 inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
+
+// With what an error handler of the program was called last.
+struct RaisedError {
+  int code = 0;
+  std::int64_t comm = engine::kNoComm;
+};
+inline thread_local RaisedError t_error __attribute__((tls_model("initial-exec")));
 
 // Between MPI_Init and MPI_Finalize: handles mean something.
 inline bool g_mpi_is_up = false;
@@ -111,6 +122,11 @@ class Entry {
   Real real() const {
     return resolve<Real>(function_, flavor_);
   }
+  // For calls that are not the program's: past whatever stands at the border.
+  template <class Real>
+  Real library() const {
+    return library_function<Real>(function_, flavor_);
+  }
   // Another function in the same flavour, for outcomes that are forced by a different call.
   template <class Real>
   Real other(Function function) const {
@@ -174,6 +190,7 @@ class Outside {
   Outside() : saved_(t_state) {
     t_state = {};
     let_others_post();
+    if (saved_.border_settle) saved_.border_settle(saved_.at_border);
     if (saved_.settle) saved_.settle(saved_.in_flight);
   }
   ~Outside() { t_state = {saved_.inside, saved_.opaque}; }

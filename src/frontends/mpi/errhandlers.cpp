@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::size_t kTrampolines = 64;
 
+// For the data of the call in flight: libraries differ in which communicator's handler they call.
+void note_error(MPI_Comm comm, int code) { t_error = {code, communicator_number(comm)}; }
+template <class Object>
+void note_error(Object, int code) {
+  t_error = {code, engine::kNoComm};
+}
+
 template <class Handler, class Object>
 class Pool {
  public:
@@ -30,6 +37,7 @@ class Pool {
  private:
   template <std::size_t kNumber>
   static void trampoline(Object* object, int* code, ...) {
+    note_error(*object, *code);
     Outside outside;
     handlers_[kNumber](object, code);
   }

@@ -2,6 +2,7 @@
 
 #include "frontends/mpi/entry.hpp"
 
+// All of it is the library's own, also in a solo replay.
 namespace reprise::mpi {
 namespace {
 
@@ -14,20 +15,22 @@ bool g_have_progress_request = false;
 bool make_idle_comm() {
   if (g_have_idle_comm) return true;
   MPI_Group group = handles().group_null;
-  if (resolve_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &group) != MPI_SUCCESS)
+  if (library_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &group) != MPI_SUCCESS)
     return false;
-  g_have_idle_comm = resolve_function<int (*)(MPI_Comm, MPI_Group, MPI_Comm*)>(Function::Comm_create)(
+  g_have_idle_comm = library_function<int (*)(MPI_Comm, MPI_Group, MPI_Comm*)>(Function::Comm_create)(
                          handles().comm_self, group, &g_idle_comm) == MPI_SUCCESS;
-  resolve_function<int (*)(MPI_Group*)>(Function::Group_free)(&group);
+  library_function<int (*)(MPI_Group*)>(Function::Group_free)(&group);
   return g_have_idle_comm;
 }
 
 }  // namespace
 
+MPI_Comm own_communicator() { return make_idle_comm() ? g_idle_comm : handles().comm_self; }
+
 int idle_request(MPI_Request* request) {
   if (!make_idle_comm()) return MPI_ERR_INTERN;
   using Irecv = int (*)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-  return resolve_function<Irecv>(Function::Irecv)(nullptr, 0, handles().byte, 0, 0, g_idle_comm, request);
+  return library_function<Irecv>(Function::Irecv)(nullptr, 0, handles().byte, 0, 0, g_idle_comm, request);
 }
 
 bool combined_receive_tells_sender() {
@@ -41,10 +44,10 @@ bool combined_receive_tells_sender() {
     char sent = 0;
     char received = 0;
     return make_idle_comm() &&
-           resolve_function<Isendrecv>(Function::Isendrecv)(&sent, 1, handles().byte, 0, kTag, &received, 1,
+           library_function<Isendrecv>(Function::Isendrecv)(&sent, 1, handles().byte, 0, kTag, &received, 1,
                                                             handles().byte, MPI_ANY_SOURCE, kTag, g_idle_comm,
                                                             &request) == MPI_SUCCESS &&
-           resolve_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, &status) == MPI_SUCCESS &&
+           library_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, &status) == MPI_SUCCESS &&
            status.MPI_TAG == kTag;
   }();
   return tells;
@@ -61,17 +64,17 @@ void make_progress() {
   using Test = int (*)(MPI_Request*, int*, MPI_Status*);
   int flag = 0;
   for (int i = 0; i < kPokes; ++i)
-    resolve_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
+    library_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
   t_state.inside = inside;
 }
 
 void end_idle_requests() {
   if (g_have_progress_request) {
-    resolve_function<int (*)(MPI_Request*)>(Function::Cancel)(&g_progress_request);
-    resolve_function<int (*)(MPI_Request*)>(Function::Request_free)(&g_progress_request);
+    library_function<int (*)(MPI_Request*)>(Function::Cancel)(&g_progress_request);
+    library_function<int (*)(MPI_Request*)>(Function::Request_free)(&g_progress_request);
   }
   g_have_progress_request = false;
-  if (g_have_idle_comm) resolve_function<int (*)(MPI_Comm*)>(Function::Comm_free)(&g_idle_comm);
+  if (g_have_idle_comm) library_function<int (*)(MPI_Comm*)>(Function::Comm_free)(&g_idle_comm);
   g_have_idle_comm = false;
 }
 

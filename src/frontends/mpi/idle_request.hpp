@@ -8,6 +8,8 @@ namespace reprise::mpi {
 
 // After MPI_Init: later may be too late, in a process that crashes.
 void prepare_idle_requests();
+// That communicator.
+MPI_Comm own_communicator();
 // A real receive on a private communicator like MPI_COMM_SELF, so the program can cancel, free or test it as usual.
 int idle_request(MPI_Request* request);
 // Does the status of a completed MPI_Isendrecv tell whom it heard? That of MPICH 4.0 is empty. Tried once, on that

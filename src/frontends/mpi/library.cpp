@@ -8,6 +8,7 @@
 namespace reprise::mpi {
 
 std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCount)];
+std::atomic<void*> g_library[2][static_cast<std::size_t>(Function::kCount)];
 
 namespace {
 
@@ -47,11 +48,23 @@ void* look_up(const char* name) {
 }
 
 void* look_up(Function function, Flavor flavor) {
+  void* const found = look_up_in_library(function, flavor);
+  g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found,
+                                                                                          std::memory_order_relaxed);
+  return found;
+}
+
+void put_at_border(Function function, Flavor flavor, void* ours) {
+  g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(ours,
+                                                                                          std::memory_order_relaxed);
+}
+
+void* look_up_in_library(Function function, Flavor flavor) {
   char name[128];
   std::snprintf(name, sizeof name, "%s%s", flavor == Flavor::Pmpi ? "P" : "",
                 kFunctionNames[static_cast<std::size_t>(function)]);
   void* found = look_up(name);
-  g_functions[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found,
+  g_library[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].store(found,
                                                                                           std::memory_order_relaxed);
   return found;
 }
@@ -92,10 +105,14 @@ const Handles& handles() {
       static_cast<MPI_Datatype>(variable("ompi_mpi_byte")),
       static_cast<MPI_Datatype>(variable("ompi_mpi_packed")),
       static_cast<MPI_Group>(variable("ompi_mpi_group_null")),
+      static_cast<MPI_Group>(variable("ompi_mpi_group_empty")),
+      static_cast<MPI_Message>(variable("ompi_message_no_proc")),
+      static_cast<MPI_Info>(variable("ompi_mpi_info_null")),
   };
 #else
   static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
-                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_PACKED,    MPI_GROUP_NULL};
+                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_PACKED,    MPI_GROUP_NULL,
+                                MPI_GROUP_EMPTY,   MPI_MESSAGE_NO_PROC, MPI_INFO_NULL};
 #endif
   return known;
 }

@@ -25,8 +25,12 @@ void* find_symbol(const char* name);
 // Look a function up; end the process with a clear sentence if there is none (the program could not go on either).
 void* look_up(const char* name);
 void* look_up(Function function, Flavor flavor);
+void* look_up_in_library(Function function, Flavor flavor);
 
+// What a call is forwarded to: the library's function or, at the border (border/border.hpp), one of ours before it.
 extern std::atomic<void*> g_functions[2][static_cast<std::size_t>(Function::kCount)];
+// The library's own.
+extern std::atomic<void*> g_library[2][static_cast<std::size_t>(Function::kCount)];
 
 template <class Real>
 inline Real resolve(Function function, Flavor flavor) {
@@ -43,6 +47,18 @@ inline Real resolve_function(Function function) {
   return resolve<Real>(function, Flavor::Pmpi);
 }
 
+// The library's own function, whatever stands at the border.
+template <class Real>
+inline Real library_function(Function function, Flavor flavor = Flavor::Pmpi) {
+  void* known =
+      g_library[static_cast<std::size_t>(flavor)][static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
+  if (!known) [[unlikely]]
+    known = look_up_in_library(function, flavor);
+  return reinterpret_cast<Real>(known);
+}
+// From now on calls of this function are forwarded to `ours`.
+void put_at_border(Function function, Flavor flavor, void* ours);
+
 // Predefined handles, valid between MPI_Init and MPI_Finalize.
 struct Handles {
   MPI_Comm comm_world;
@@ -53,6 +69,9 @@ struct Handles {
   MPI_Datatype byte;
   MPI_Datatype packed;
   MPI_Group group_null;
+  MPI_Group group_empty;
+  MPI_Message message_no_proc;
+  MPI_Info info_null;
 };
 const Handles& handles();
 

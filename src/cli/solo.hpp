@@ -1,0 +1,20 @@
+// reprise replay --rank: one rank of a recorded run, alone, from the values that reached it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/trace_dir.hpp"
+
+namespace reprise::cli {
+
+struct SoloOptions {
+  std::uint32_t rank = 0;
+  bool yes = false;
+  bool quiet = false;
+  double stall_seconds = 0;
+};
+
+int solo_replay(const OpenTrace& trace, const SoloOptions& options);
+
+}  // namespace reprise::cli

@@ -1,0 +1,20 @@
+// A replay that has been started, to its end: listens to the ranks, ends the job when it is over, and says how it went.
+#pragma once
+
+#include "cli/job.hpp"
+#include "cli/monitor.hpp"
+#include "cli/recorded_run.hpp"
+#include "cli/trace_dir.hpp"
+
+namespace reprise::cli {
+
+struct ReplayManners {
+  bool quiet = false;
+  bool other_command = false;  // not the recorded one: it need not end alike
+};
+
+// The exit status of the replay command.
+int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recorded& recorded,
+                 const ReplayManners& how);
+
+}  // namespace reprise::cli

@@ -1,0 +1,54 @@
+// Solo replay: gives a thread the values that reached it in the recorded run, in the order in which it asks.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/data_log.hpp"
+
+namespace reprise::engine {
+
+class DataReplayer {
+ public:
+  enum class Got {
+    Entry,
+    End,      // the recorded run was cut off before it got this, or its data was no longer logged
+    Wrong,    // why() says what is there in its place
+    Damaged,  // why() says where
+  };
+
+  explicit DataReplayer(DataReader reader) : reader_(std::move(reader)) {}
+
+  // What the call that is being made brought.
+  Got call(DataEntry& out) { return next(DataKind::Call, out); }
+  Got world(DataEntry& out) { return next(DataKind::World, out); }
+  // What the operation with this number brought. It may have been logged before the program asked for it.
+  Got completion(std::uint64_t post, DataEntry& out);
+  Got partition(std::uint64_t post, std::int64_t partition, DataEntry& out);
+  // Did the call with this number fail? Asked of calls that bring nothing else.
+  bool failure(std::int64_t number, DataEntry& out);
+  // The program will not ask for it any more: its outcome, if that was passed already.
+  bool freed(std::uint64_t post, DataEntry& out);
+  // Outcomes of such operations that were passed since this was asked last.
+  std::vector<DataEntry> take_arrived() { return std::exchange(arrived_, {}); }
+
+  bool stopped() const { return reader_.stopped(); }
+  const std::string& why() const { return why_; }
+
+ private:
+  Got next(DataKind kind, DataEntry& out);
+  // Reads one entry, and lays it aside if it is a completion.
+  Got step(DataEntry& out, bool& aside);
+  void lay_aside(DataEntry entry);
+
+  DataReader reader_;
+  std::unordered_map<std::uint64_t, DataEntry> early_;
+  std::unordered_set<std::uint64_t> freed_;
+  std::vector<DataEntry> arrived_;
+  std::optional<DataEntry> next_;  // was looked at, but is for another call
+  std::string why_;
+};
+
+}  // namespace reprise::engine

@@ -1,0 +1,34 @@
+// The virtual world's communicators and groups by MPI's handles (virtual/world.hpp), for the functions at the border.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "frontends/mpi/border/border.hpp"
+#include "frontends/mpi/border/operation.hpp"
+#include "virtual/world.hpp"
+
+namespace reprise::mpi {
+
+virtual_world::World& world();
+// A communicator that the world does not know is one of the library's own, with one member.
+virtual_world::Communicator* known(MPI_Comm comm);
+// The members; of MPI_GROUP_EMPTY none.
+const virtual_world::Group& members(MPI_Group group);
+// A new handle for a group.
+int give_group(virtual_world::Group group, MPI_Group* out);
+
+// What an MPI_Comm_X function that makes a communicator gives this rank: the provider says who is in it. `with_parent`:
+// how the real one that carries it comes out of the real one that carries its parent.
+enum class Carrier { Alike, Duplicate };
+int give_communicator(MPI_Comm parent, Carrier carrier, virtual_world::Topology topology, MPI_Comm* out);
+
+template <class Ours>
+void put_for_solo(Function function, Ours ours) {
+  put_at_border(function, Flavor::Mpi, reinterpret_cast<void*>(ours));
+  put_at_border(function, Flavor::Pmpi, reinterpret_cast<void*>(ours));
+}
+
+int mpi_likeness(virtual_world::Likeness likeness, bool communicators);
+
+}  // namespace reprise::mpi

@@ -1,0 +1,45 @@
+// The trace as a provider: a rank's log says who is in a new communicator, its data what each call brought.
+#pragma once
+
+#include "virtual/provider.hpp"
+
+namespace reprise::virtual_world {
+
+// Who is in MPI_COMM_WORLD, and its attributes, as stored: rank, ranks, then per attribute whether it is set, and it.
+inline constexpr std::size_t kWorldFields = 2 + 2 * static_cast<std::size_t>(Attribute::kCount);
+
+class TraceProvider final : public Provider {
+ public:
+  // Reads the first entry. Does not return if there is none.
+  void begin();
+
+  int rank() override { return rank_; }
+  int ranks() override { return ranks_; }
+  std::optional<std::int64_t> attribute(Attribute which) override {
+    return attributes_[static_cast<std::size_t>(which)];
+  }
+  std::optional<Communicator> new_communicator() override;
+  Outcome call() override;
+  std::optional<Outcome> failure(std::int64_t number) override;
+  Outcome completion(Ticket ticket) override;
+  Outcome partition(Ticket ticket, int partition) override;
+  std::optional<Outcome> freed(Ticket ticket) override;
+
+ private:
+  void deliver_arrived();
+
+  int rank_ = 0;
+  int ranks_ = 1;
+  std::optional<std::int64_t> attributes_[static_cast<std::size_t>(Attribute::kCount)];
+};
+
+// How an outcome's status is stored: these fields follow each other. Of a call without one, only the first.
+struct StoredOutcome {
+  static constexpr std::size_t kFields = 7;
+  static std::size_t put(std::int64_t* fields, int error, const Status* status);
+  // `first`: where they begin. What follows them becomes the outcome's numbers.
+  static Outcome take(const std::vector<std::int64_t>& fields, std::size_t first,
+                      std::vector<std::vector<std::uint8_t>> parts);
+};
+
+}  // namespace reprise::virtual_world

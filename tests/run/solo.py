@@ -1,0 +1,173 @@
+"""One rank alone, from the values that reached it: its output is what it was, with no peers, launcher or network."""
+
+import os
+import re
+import shutil
+
+import families
+from families import differs
+from harness import Case, Skip
+
+# Programs of their own, beside all those of the families: name: program, ranks, arguments
+PROGRAMS = {
+    "collectives": ("solo_collectives", 4, []),
+    "world": ("solo_world", 4, []),
+    "fortran-mpifh": ("fortran_mpifh", 3, []),
+    "fortran-usempi": ("fortran_usempi", 3, []),
+    "fortran-f08": ("fortran_f08", 3, []),
+    "threads-multiple": ("thread_mpi", 3, []),
+    "threads-serialized": ("thread_mpi", 3, ["serialized"]),
+    "threads-locks": ("thread_locks", 2, []),
+}
+ALL = ("--data", "all")
+
+
+def record_all(scene, command, ranks, status=0):
+    result, recorded = scene.record(command, words=ALL)
+    if status is not None:
+        scene.check_status(result, status, "record")
+    scene.check(len(recorded) == ranks, "record: output files are missing", result)
+    return result, recorded
+
+
+def program(name):
+    source, ranks, arguments = PROGRAMS[name]
+
+    def function(scene):
+        command = scene.launch(ranks, scene.program(source), *arguments)
+        differs(scene, command, ranks)
+        for _ in range(max(1, scene.settings.repeat // 5)):
+            shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+            _, recorded = record_all(scene, command, ranks)
+            scene.check_solo(recorded, ranks)
+            # The order of messages is in the same trace.
+            replay, outputs = scene.replay()
+            scene.check_status(replay, 0, "all ranks")
+            scene.check_same(recorded, outputs, "all ranks", replay)
+    return function
+
+
+def family(name):
+    ranks, _, status = families.PROGRAMS[name]
+
+    def function(scene):
+        command, _ = families.command_of(scene, name)
+        result, recorded = record_all(scene, command, ranks, status)
+        scene.check_solo(recorded, ranks, result.status)
+    return function
+
+
+def leaves_nothing_behind(scene):
+    """No launcher, no daemon, no socket but the replay command's own; nothing is left when it is killed."""
+    command = scene.launch(3, scene.program("long_running"), "--messages", 20000)
+    record_all(scene, command, 3)
+    scene.clear()
+    child = scene.start([scene.settings.reprise, "replay", "--yes", "--rank", 0, scene.dir / "trace"])
+    child.kill()
+    scene.finish(child, 60)
+    scene.settle()
+
+
+def only_some_ranks(scene):
+    command = scene.launch(4, scene.program("recv_any"))
+    result, recorded = scene.record(command, words=("--data", "0,2-3"))
+    scene.check_status(result, 0, "record")
+    for rank in (0, 2, 3):
+        replay, outputs = scene.solo(rank)
+        scene.check_status(replay, 0, f"rank {rank} alone")
+        scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"]}, outputs, f"rank {rank} alone", replay)
+    replay, outputs = scene.replay()
+    scene.check_same(recorded, outputs, "all ranks", replay)
+    refused(scene, 1, "the values that reached rank 1 were not recorded")
+    refused(scene, 9, "there is no rank 9")
+
+
+def refused(scene, rank, text, status=125):
+    replay, outputs = scene.solo(rank)
+    scene.check_status(replay, status, f"rank {rank}")
+    scene.check(text in replay.err and len(replay.err.strip().splitlines()) == 1, f"does not say {text!r} alone", replay)
+    scene.check(not outputs, "the program was run", replay)
+
+
+def bad_input(scene):
+    command = scene.launch(2, scene.program("recv_any"))
+    record_all(scene, command, 2)
+    data = scene.dir / "trace" / "rank-0.data"
+    whole = data.read_bytes()
+    data.write_bytes(whole[:len(whole) // 2])
+    refused_or_ended(scene, "rank-0.data")
+    data.write_bytes(whole[:-40] + bytes([whole[-40] ^ 1]) + whole[-39:])
+    refused_or_ended(scene, "rank-0.data")
+    data.unlink()
+    refused(scene, 0, "the values that reached rank 0 were not recorded")
+
+
+def refused_or_ended(scene, name):
+    replay, _ = scene.solo(0)
+    scene.check(replay.status == 125 and name in replay.err, f"{name} is damaged, which is not said", replay)
+
+
+def other_binary(scene):
+    program = scene.dir / "program"
+    shutil.copy(scene.program("recv_any"), program)
+    record_all(scene, scene.launch(2, program), 2)
+    shutil.copy(scene.program("waitany"), program)
+    refused(scene, 0, "the program is not the recorded one")
+
+
+def one_sided(scene):
+    """What cannot be replayed alone yet is said when it is recorded, and again when it is asked for."""
+    result, _ = scene.record(scene.launch(2, scene.program("solo_refused")), words=ALL)
+    scene.check_status(result, 0, "record")
+    scene.check("MPI_Win_create" in result.err, "record does not say it", result)
+    refused(scene, 0, "cannot be replayed alone: MPI_Win_create")
+
+
+def max_size(scene):
+    """The values end early, with a mark; the order of messages does not."""
+    command = scene.launch(3, scene.program("large"))
+    result, recorded = scene.record(command, words=(*ALL, "--max-size", "20kB"))
+    scene.check_status(result, 0, "record")
+    replay, outputs = scene.replay()
+    scene.check_status(replay, 0, "all ranks")
+    scene.check_same(recorded, outputs, "all ranks", replay)
+    replay, outputs = scene.solo(0)
+    scene.check(replay.status == 125 and "--max-size" in replay.err, "the mark was not noticed", replay)
+
+
+def crash(scene):
+    """The rank that crashed crashes again, at the same call, and its output is the same to the last byte."""
+    command = scene.launch(4, scene.program("long_running"), "--messages", 5000, "--fault", "segv", "--rank", 2, "--at",
+                           700)
+    result, recorded = scene.record(command, words=ALL)
+    replay, outputs = scene.solo(2)
+    scene.check_status(replay, result.status, "rank 2 alone")
+    scene.check("rank 2: the recorded run ended here (SIGSEGV)" in replay.err, "the end is not named", replay)
+    scene.check_same({"out-2.txt": recorded["out-2.txt"]}, outputs, "rank 2 alone", replay)
+    for rank in (0, 1, 3):  # these were ended because of it
+        replay, outputs = scene.solo(rank)
+        scene.check_status(replay, result.status, f"rank {rank} alone")
+        text = recorded[f"out-{rank}.txt"]
+        scene.check(outputs[f"out-{rank}.txt"].startswith(text), f"rank {rank} alone: output is missing", replay)
+
+
+def python(name):
+    def function(scene):
+        if scene.case.mpi != "openmpi":
+            raise Skip("Debian's mpi4py is built for Open MPI")
+        import languages
+        ranks = 3
+        command = scene.launch(ranks, languages.PYTHON, languages.script(name))
+        _, recorded = record_all(scene, command, ranks)
+        scene.check_solo(recorded, ranks)
+    return function
+
+
+def cases(mpi):
+    listed = {name: program(name) for name in PROGRAMS}
+    listed |= {f"family-{name.replace(' ', '-')}": family(name) for name in families.PROGRAMS
+               if mpi == "mpich" or name not in families.MPI_4_ONLY}
+    listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
+               "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
+               "crash": crash}
+    return [Case("solo", mpi, name, function) for name, function in listed.items()]
