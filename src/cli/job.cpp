@@ -66,11 +66,11 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }
 
 // In the child: only async-signal-safe calls. Reports errno through the pipe when it cannot become the command.
-[[noreturn]] void become(char* const* arguments, char* const* environment, const char* directory, int report,
-                         const sigset_t& mask) {
+[[noreturn]] void become(const char* file, char* const* arguments, char* const* environment, const char* directory,
+                         int report, const sigset_t& mask) {
   restore_handlers();
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  if (!directory || ::chdir(directory) == 0) ::execvpe(arguments[0], arguments, environment);
+  if (!directory || ::chdir(directory) == 0) ::execvpe(file, arguments, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof error);
   ::_exit(kNotFound);
@@ -79,7 +79,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 Job Job::start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-               const std::string& directory) {
+               const std::string& directory, const std::string& file) {
   if (command.empty()) throw UserError("there is no command to run");
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) fail("cannot make a pipe: {}", error_text(errno));
@@ -98,7 +98,8 @@ Job Job::start(const std::vector<std::string>& command, const std::vector<std::s
   install_handlers();
   const pid_t child = ::fork();
   if (child == 0)
-    become(arguments.data(), variables.data(), directory.empty() ? nullptr : directory.c_str(), report_out.get(), mask);
+    become(file.empty() ? arguments[0] : file.c_str(), arguments.data(), variables.data(),
+           directory.empty() ? nullptr : directory.c_str(), report_out.get(), mask);
   const int fork_error = errno;
   handed_to = child;
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);

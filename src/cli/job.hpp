@@ -18,9 +18,10 @@ namespace reprise::cli {
 
 class Job {
  public:
-  // Throws UserError with status 126 or 127 when the command cannot be started. An empty `directory` means here.
+  // Throws UserError with status 126 or 127 when the command cannot be started. An empty `directory` means here. `file`
+  // is what to run if that is not what command[0] says: a program may look at its name.
   static Job start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                   const std::string& directory = {});
+                   const std::string& directory = {}, const std::string& file = {});
   Job(Job&& other) noexcept;
   Job& operator=(Job&&) = delete;
   ~Job();  // restores signal handling; does not end anything

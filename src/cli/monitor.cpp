@@ -360,10 +360,13 @@ std::optional<Verdict> Monitor::judge_stall(milliseconds patience) const {
 // No rank of the recorded run was between two calls for longer than that run took.
 std::optional<Verdict> Monitor::judge_computing() const {
   const JobClock::Time now = clock_.now();
+  JobClock::Time last_change{0};
+  for (const MonitoredRank& rank : ranks_) last_change = std::max(last_change, rank.changed);
   for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
     const MonitoredRank& rank = ranks_[i];
-    const bool computes = rank.state == RankState::Running || rank.state == RankState::Finalized;
-    if (rank.gone || !computes || now - rank.changed < patience_.computing) continue;
+    const bool threaded = rank.state == RankState::Threaded;  // it may wait for one that still moves
+    const bool computes = threaded || rank.state == RankState::Running || rank.state == RankState::Finalized;
+    if (rank.gone || !computes || now - (threaded ? last_change : rank.changed) < patience_.computing) continue;
     if (rank.event >= rank.total && !rank.ends) return Verdict{};  // the recorded run was ended meanwhile
     return Verdict{Verdict::Kind::Computes, i, {}, fmt::format("{:.1f} s", seconds_of(now - rank.changed))};
   }

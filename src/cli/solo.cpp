@@ -60,9 +60,8 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
   const Recorded recorded = read_recorded(trace, options.rank);
   refuse_what_cannot_be_replayed(trace);
   const Program program = recorded_program(trace, options.rank);
-  std::vector<std::string> command = program.arguments;
-  if (command.empty()) fail("the log of rank {} names no program", options.rank);
-  command[0] = program.path;
+  const std::vector<std::string>& command = program.arguments;
+  if (command.empty() || program.path.empty()) fail("the log of rank {} names no program", options.rank);
   confirm(trace, command, program.directory, options.yes);
   Monitor monitor(recorded.logs, false, patience_for(recorded, trace.manifest.complete, true, options.stall_seconds));
   const std::string library = value_or_fail(find_preload_library(trace.manifest.mpi));
@@ -74,7 +73,7 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
                                              {"REPRISE_MONITOR", monitor.address()},
                                              {"REPRISE_PLACES", monitor.places()}},
                                             program.variables);
-  Job job = Job::start(launch.command, launch.environment, program.directory);
+  Job job = Job::start(launch.command, launch.environment, program.directory, program.path);
   return watch_replay(job, monitor, trace, recorded, {options.quiet, true});
 }
 

@@ -226,7 +226,7 @@ void Session::replayed() {
     if (&stream() != &main_) return;
     // If others may call as well, what this call waits for is not what the rank waits for.
     const bool waits = callers_ == Identity::Callers::One && !log.in_unfinished_call();
-    supervisor_.entered(log.next_event(), waits ? RankState::InCall : RankState::Running);
+    supervisor_.entered(log.next_event(), waits ? RankState::InCall : state_between_calls());
   } else {
     supervisor_.entered(log.next_event(), log.in_unfinished_call() ? RankState::LastCall : RankState::InCall);
   }
@@ -292,7 +292,7 @@ void Session::returned() {
       if (t_stream->turn_is_open) passed();
       if (t_stream != &main_) return;
     }
-    supervisor_.left(main_.replayer->next_event());
+    supervisor_.entered(main_.replayer->next_event(), state_between_calls());
     supervisor_.waits_for(-1);
   }
 }

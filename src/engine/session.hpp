@@ -233,6 +233,9 @@ class Session {
   void at_last_call();
   void replay_call(FunctionId function, const void* caller, const Arguments& arguments);
   void replayed();
+  RankState state_between_calls() const {
+    return has_threads() && callers_ != Identity::Callers::One ? RankState::Threaded : RankState::Running;
+  }
   void append_note(const char* key, const std::string& text);
   void attach_recorder(const Identity& identity);
   void attach_replayer(const Identity& identity);

@@ -132,7 +132,7 @@ bool Session::replay_read(const Read& read, const std::size_t& bytes, Outcome ou
   if (attached_) {
     insist(main_.replayer->call(read.function, read.caller, read.arguments));
     insist(outcome(*main_.replayer, false));
-    supervisor_.left(main_.replayer->next_event());
+    supervisor_.entered(main_.replayer->next_event(), state_between_calls());
     if (main_.replayer->at_last_event()) [[unlikely]]
       supervisor_.report_place();  // the process may end any moment now
     return true;

@@ -48,6 +48,7 @@ bool Session::begin_threads(const FunctionTable& functions) {
   if (configuration_.mode == Mode::Record && !recorder_begun_) return false;
   main_.recorder.share();
   g_has_threads.store(true, std::memory_order_relaxed);
+  if (main_.replayer) supervisor_.entered(main_.replayer->next_event(), state_between_calls());
   return true;
 }
 

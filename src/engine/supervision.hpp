@@ -37,6 +37,7 @@ enum class RankState : unsigned {
   LastCall = 2,   // in the last recorded call, from which the recorded run did not return
   Holding = 3,    // at the end of its log (or about to crash or abort as recorded), waiting for the others
   Finalized = 4,  // after MPI_Finalize
+  Threaded = 5,   // several threads may call MPI: whether they compute or wait for another rank cannot be told
 };
 
 // A call as it appears in a divergence report.

@@ -26,7 +26,6 @@ class Supervisor {
   void entered(std::uint64_t event, RankState state) {
     place_->store(event << 4 | static_cast<unsigned>(state), std::memory_order_release);
   }
-  void left(std::uint64_t event) { entered(event, RankState::Running); }
   // The world rank that the current call waits for; -1 if none in particular.
   void waits_for(std::int64_t world_rank) { peer_.store(world_rank, std::memory_order_relaxed); }
 

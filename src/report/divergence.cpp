@@ -119,7 +119,7 @@ void print_places(const std::vector<Place>& places, const TraceRef& trace) {
     else if (place.state == RankState::Holding) words = "at the end of its log";
     else if (place.event == 0) words = "before MPI_Init";
     else
-      words = fmt::format("{} {}", place.state == RankState::Running ? "after" : "in",
+      words = fmt::format("{} {}", place.state == RankState::Running || place.state == RankState::Threaded ? "after" : "in",
                           call_at(trace, place.rank, place.event - 1, lines));
     groups[words].push_back(place.rank);
   }

@@ -55,7 +55,8 @@ int Mprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Mess
   return rc;
 }
 
-// `probe` asks once, `wait` until there is a message.
+// `probe` asks once, `wait` until there is a message. With threads it gives way meanwhile: another thread may have to do
+// thousands of things before, on the same core, and a blocking probe spins.
 template <class Probe, class Wait>
 int poll_for_message(Entry& entry, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Probe probe,
                      Wait wait) {
@@ -100,6 +101,8 @@ int Iprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, int* fla
   const int rc = poll_for_message(
       entry, source, tag, comm, flag, status, [&](MPI_Status* into) { return real(source, tag, comm, flag, into); },
       [&](int from, int with, MPI_Status* into) {
+        if (engine::has_threads()) [[unlikely]]
+          return ask_until_true(flag, [&] { return real(from, with, comm, flag, into); });
         return entry.other<Blocking>(Function::Probe)(from, with, comm, into);
       });
   entry.end();
@@ -114,6 +117,8 @@ int Improbe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, int* fl
       entry, source, tag, comm, flag, status,
       [&](MPI_Status* into) { return real(source, tag, comm, flag, message, into); },
       [&](int from, int with, MPI_Status* into) {
+        if (engine::has_threads()) [[unlikely]]
+          return ask_until_true(flag, [&] { return real(from, with, comm, flag, message, into); });
         return entry.other<Blocking>(Function::Mprobe)(from, with, comm, message, into);
       });
   entry.end();

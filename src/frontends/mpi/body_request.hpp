@@ -1,8 +1,6 @@
 // What else a program can do with a request: start, ask about, cancel and free it.
 #pragma once
 
-#include <sched.h>
-
 #include "engine/session.hpp"
 #include "frontends/mpi/body_completion.hpp"
 #include "frontends/mpi/body_receive.hpp"
@@ -81,18 +79,6 @@ int Startall(Entry& entry, Real real, int count, MPI_Request* requests) {
 
 // --- questions
 // --------------------------------------------------------------------------------------------------------
-
-// A question that the recorded run answered with yes is asked until the answer is yes again. A wait would do more than
-// the call did: it would complete the request.
-// Who asks in vain gives way: the rank that it waits for may be going through thousands of failed tests on the same core.
-template <class Ask>
-int ask_until_true(int* flag, Ask ask) {
-  for (;;) {
-    const int rc = ask();
-    if (rc != MPI_SUCCESS || *flag) return rc;
-    sched_yield();
-  }
-}
 
 template <class Real>
 int Request_get_status(Entry& entry, Real real, MPI_Request request, int* flag, MPI_Status* status) {

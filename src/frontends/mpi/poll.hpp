@@ -1,6 +1,8 @@
 // A test or a nonblocking probe: how often it fails before it succeeds is a decision (engine::PollSeries).
 #pragma once
 
+#include <sched.h>
+
 #include "engine/session.hpp"
 #include "frontends/mpi/entry.hpp"
 
@@ -55,5 +57,17 @@ class Poll {
   bool forced_ = false;
   bool success_ = false;
 };
+
+// A question that the recorded run answered with yes is asked until the answer is yes again. A wait would do more than
+// the call did: it would complete the request.
+// Who asks in vain gives way: the rank that it waits for may be going through thousands of failed tests on the same core.
+template <class Ask>
+int ask_until_true(int* flag, Ask ask) {
+  for (;;) {
+    const int rc = ask();
+    if (rc != MPI_SUCCESS || *flag) return rc;
+    sched_yield();
+  }
+}
 
 }  // namespace reprise::mpi::bodies
