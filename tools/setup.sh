@@ -8,6 +8,7 @@ packages=(
   libzstd-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev libelf-dev
   libgtest-dev
   gfortran python3-mpi4py hpcc  # for tests of programs in other languages
+  gdb                           # reprise replay --gdb
 )
 
 missing=()

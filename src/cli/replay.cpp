@@ -1,4 +1,5 @@
 // reprise replay: runs the recorded command again and forces every outcome, until the end of the recorded run.
+#include <algorithm>
 #include <filesystem>
 
 #include "base/process.hpp"
@@ -57,6 +58,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
 
 int replay_command(int argc, char** argv) {
   Options options;
+  DebuggerOptions debugger;
   CLI::App app(
       "Runs a recorded command again; every outcome is forced to be the recorded one.\n"
       "The exit status is the program's own, as recorded; 75 if the replay diverged,\n"
@@ -74,11 +76,24 @@ int replay_command(int argc, char** argv) {
   app.add_option("--rank", options.rank,
                  "Replay only this rank, alone, from its recorded values (see reprise record --data)")
       ->type_name("R");
-  const CommandLine line = split_command_line(argc, argv);
+  app.add_flag("--gdb", debugger.gdb,
+               "With --rank: in gdb, stopped before main; what follows is for gdb: --gdb -ex run -ex bt");
+  app.add_option("--gdb-server", debugger.server, "With --rank: in gdbserver, which listens there")
+      ->type_name("[HOST]:PORT");
+  CommandLine line = split_command_line(argc, argv);
+  if (const auto gdb = std::find(line.own.begin(), line.own.end(), "--gdb"); gdb != line.own.end()) {
+    debugger.words.assign(gdb + 1, line.own.end());
+    line.own.erase(gdb + 1, line.own.end());
+  }
   if (const auto status = parse(app, line.own)) return *status;
   const OpenTrace trace = open_trace(options.directory);
   if (options.rank && !line.command.empty()) fail("replay: --rank runs the recorded program itself, not a COMMAND");
-  if (options.rank) return solo_replay(trace, {*options.rank, options.yes, options.quiet, options.stall_seconds});
+  if (!options.rank && (debugger.gdb || !debugger.server.empty()))
+    fail("replay: a debugger holds one process: say which with --rank R (recorded with --data R)");
+  if (!debugger.server.empty() && debugger.server.find(':') == std::string::npos)
+    debugger.server.insert(0, ":");  // a port alone
+  if (options.rank)
+    return solo_replay(trace, {*options.rank, options.yes, options.quiet, options.stall_seconds, debugger});
   return replay(trace, line.command, options);
 }
 

@@ -63,7 +63,10 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
   const std::vector<std::string>& command = program.arguments;
   if (command.empty() || program.path.empty()) fail("the log of rank {} names no program", options.rank);
   confirm(trace, command, program.directory, options.yes);
-  Monitor monitor(recorded.logs, false, patience_for(recorded, trace.manifest.complete, true, options.stall_seconds));
+  const bool debugged = options.debugger.gdb || !options.debugger.server.empty();
+  constexpr double kForEver = 1e9;  // people think as long as they like
+  Monitor monitor(recorded.logs, false, patience_for(recorded, trace.manifest.complete, true,
+                                                     debugged ? kForEver : options.stall_seconds));
   const std::string library = value_or_fail(find_preload_library(trace.manifest.mpi));
   const Launch launch = prepare_solo_launch(command, trace.manifest.mpi, library,
                                             {{"REPRISE_MODE", "replay"},
@@ -73,6 +76,11 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
                                              {"REPRISE_MONITOR", monitor.address()},
                                              {"REPRISE_PLACES", monitor.places()}},
                                             program.variables);
+  if (debugged) {
+    const Launch debugger = in_debugger(launch, program.path, options.debugger);
+    Job job = Job::start(debugger.command, debugger.environment, program.directory);
+    return watch_debugger(job, monitor, trace);
+  }
   Job job = Job::start(launch.command, launch.environment, program.directory, program.path);
   return watch_replay(job, monitor, trace, recorded, {options.quiet, true});
 }

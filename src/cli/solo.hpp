@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/gdb.hpp"
 #include "cli/trace_dir.hpp"
 
 namespace reprise::cli {
@@ -13,6 +14,7 @@ struct SoloOptions {
   bool yes = false;
   bool quiet = false;
   double stall_seconds = 0;
+  DebuggerOptions debugger;
 };
 
 int solo_replay(const OpenTrace& trace, const SoloOptions& options);

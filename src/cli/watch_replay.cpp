@@ -154,4 +154,18 @@ int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recor
   return code;
 }
 
+int watch_debugger(Job& job, Monitor& monitor, const OpenTrace& trace) {
+  std::optional<int> status;
+  while (!(status = job.poll())) {
+    const auto verdict = monitor.step(50ms);
+    if (!verdict) continue;
+    if (verdict->kind == Verdict::Kind::Ended) monitor.release();
+    if (verdict->kind == Verdict::Kind::Trouble) say("rank {}: {}", verdict->rank, printable(verdict->text));
+    if (verdict->kind == Verdict::Kind::Diverged)
+      report::print_divergence(verdict->rank, verdict->report, {trace.fd.get(), trace.manifest.trace_id});
+  }
+  if (!job.await_descendants(5s)) job.terminate();
+  return exit_code(*status);
+}
+
 }  // namespace reprise::cli

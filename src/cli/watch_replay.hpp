@@ -17,4 +17,7 @@ struct ReplayManners {
 int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recorded& recorded,
                  const ReplayManners& how);
 
+// The same in a debugger: what the rank has to say is said, but nothing is ended. The debugger's exit status.
+int watch_debugger(Job& job, Monitor& monitor, const OpenTrace& trace);
+
 }  // namespace reprise::cli

@@ -51,6 +51,8 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string_view after_first_line(std::string_view text) { return text.substr(std::min(text.find('\n'), text.size())); }
+
 // "all", or numbers and ranges: "3,17-19".
 bool is_among(std::uint32_t rank, const std::string& list) {
   if (list == "all") return true;
@@ -198,7 +200,8 @@ void Session::open_replayer(const Identity& identity) {
   for (const auto& [key, value] : description()) {
     const std::string_view recorded = reader->info(key);
     if (key == "build-id" && value != recorded) supervisor_.trouble("this is another build of the program");
-    if (key == "cmdline" && value != recorded)
+    // A debugger starts the program by its path: its name is then another one.
+    if (key == "cmdline" && (solo() ? after_first_line(value) != after_first_line(recorded) : value != recorded))
       supervisor_.trouble("the program has other arguments: \"" + one_line(value) + "\", recorded was \"" +
                           one_line(recorded) + "\"");
   }

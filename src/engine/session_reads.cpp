@@ -25,9 +25,9 @@ namespace {
 constexpr std::size_t kMaxEarlyReads = 65536;
 constexpr std::size_t kBytesPerRead = 8;
 
-bool written_by(const trace::RankReader& log, const trace::Info& description) {
+bool written_by(const trace::RankReader& log, const trace::Info& description, bool solo) {
   for (const auto& [key, value] : description)
-    if ((key == "exe" || key == "build-id" || key == "exe-hash" || key == "cmdline") && log.info(key) != value)
+    if (!(solo && key == "cmdline") && (key == "exe" || key == "build-id" || key == "exe-hash" || key == "cmdline") && log.info(key) != value)
       return false;
   return true;
 }
@@ -55,7 +55,7 @@ void Session::open_early_log() {
   if (dir < 0) return;
   auto reader = trace::RankReader::open(dir, early_rank_.value_or(0), configuration_.trace_id);
   close(dir);
-  if (!reader || (!early_rank_ && reader->info("ranks") != "1") || !written_by(*reader, description_)) return;
+  if (!reader || (!early_rank_ && reader->info("ranks") != "1") || !written_by(*reader, description_, solo())) return;
   early_log_.emplace(CallStream(std::move(*reader)), functions_);
 }
 

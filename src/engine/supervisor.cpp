@@ -145,6 +145,12 @@ void Supervisor::keep_place_in(const char* file, std::string_view address, std::
   place_ = place;
 }
 
+// The debugger has asked for it (src/gdb/reprise_gdb.py), so it is there to take the signal. Once.
+void Supervisor::stop_for_debugger() {
+  place_[1].store(0, std::memory_order_relaxed);
+  raise(SIGTRAP);
+}
+
 void* Supervisor::thread_main(void* self) {
   static_cast<Supervisor*>(self)->watch();
   return nullptr;

@@ -24,7 +24,9 @@ class Supervisor {
 
   // Hot path: where the rank is.
   void entered(std::uint64_t event, RankState state) {
-    place_->store(event << 4 | static_cast<unsigned>(state), std::memory_order_release);
+    place_[0].store(event << 4 | static_cast<unsigned>(state), std::memory_order_release);
+    if (place_[1].load(std::memory_order_relaxed) == event && event != 0) [[unlikely]]
+      stop_for_debugger();
   }
   // The world rank that the current call waits for; -1 if none in particular.
   void waits_for(std::int64_t world_rank) { peer_.store(world_rank, std::memory_order_relaxed); }
@@ -68,10 +70,11 @@ class Supervisor {
   void send_line(const char* text, std::size_t size);
   void send_text(const char* word, const std::string& text);
   [[noreturn]] void wait_to_be_ended();
+  void stop_for_debugger();
 
   int socket_ = -1;
-  std::atomic<std::uint64_t> own_place_{0};
-  std::atomic<std::uint64_t>* place_ = &own_place_;  // calls made << 4 | state
+  std::atomic<std::uint64_t> own_place_[2] = {};
+  std::atomic<std::uint64_t>* place_ = own_place_;  // calls made << 4 | state; the number of calls at which to stop
   std::atomic<std::int64_t> peer_{-1};
   std::atomic<bool> released_{false};
   std::atomic_flag sending_;  // places must arrive in the order in which they were

@@ -1,12 +1,12 @@
 """One rank alone, from the values that reached it: its output is what it was, with no peers, launcher or network."""
 
-import os
 import re
 import shutil
 
 import families
+import languages
 from families import differs
-from harness import Case, Skip
+from harness import Case
 
 # Programs of their own, beside all those of the families: name: program, ranks, arguments
 PROGRAMS = {
@@ -153,14 +153,75 @@ def crash(scene):
 
 def python(name):
     def function(scene):
-        if scene.case.mpi != "openmpi":
-            raise Skip("Debian's mpi4py is built for Open MPI")
-        import languages
-        ranks = 3
-        command = scene.launch(ranks, languages.PYTHON, languages.script(name))
-        _, recorded = record_all(scene, command, ranks)
-        scene.check_solo(recorded, ranks)
+        _, recorded = record_all(scene, languages.python_command(scene, name, 3), 3)
+        scene.check_solo(recorded, 3)
     return function
+
+
+def hpcc(scene):
+    """A program that nobody here wrote; rank 0 writes the report."""
+    languages.need("hpcc")
+    directory = scene.dir / "hpcc"
+    directory.mkdir()
+    (directory / "hpccinf.txt").write_text(languages.HPCC_INPUT)
+    launcher, flag, number, *_ = scene.launch(4, "")
+    result, _ = scene.record([launcher, flag, number, "hpcc"], words=ALL, cwd=directory)
+    scene.check_status(result, 0, "record")
+    report = directory / "hpccoutf.txt"
+    recorded = report.read_bytes()
+    scene.check(b"Success=1" in recorded, "hpcc did not succeed", result)
+    report.unlink()
+    replay, _ = scene.solo(1)
+    scene.check_status(replay, 0, "rank 1 alone")
+    scene.check(not report.exists(), "rank 1 alone wrote the report", replay)
+    replay, _ = scene.solo(0)
+    scene.check_status(replay, 0, "rank 0 alone")
+    scene.check_same({report.name: recorded}, {report.name: report.read_bytes()}, "rank 0 alone", replay)
+
+
+# -- in gdb ----------------------------------------------------------------------------------------------------------
+
+def in_gdb(scene, rank, *commands):
+    words = ["--gdb", "-batch"]
+    for command in commands:
+        words += ["-ex", command]
+    scene.clear()
+    result = scene.run([scene.settings.reprise, "replay", "--yes", "--rank", rank, scene.dir / "trace", *words])
+    return result, scene.outputs()
+
+
+def backtrace(scene):
+    """The failure comes again in gdb, in the same frame, after the same call."""
+    languages.need("gdb")
+    result, recorded = scene.record(scene.launch(3, scene.program("solo_fails")), words=ALL)
+    scene.check(recorded["out-0.txt"].endswith(b"source 2 tag 0 value 2003\n"), "it did not fail", result)
+    calls = 3 + len(recorded["out-0.txt"].splitlines())  # MPI_Init, rank, size, and a receive for each line
+    for _ in range(scene.settings.repeat):
+        gdb, outputs = in_gdb(scene, 0, "run", "bt", "print heard", "reprise where")
+        scene.check_same({"out-0.txt": recorded["out-0.txt"]}, outputs, "in gdb", gdb)
+        frames = re.findall(r"^#\d+ +(?:0x\w+ in )?(\w+) \((.*)\)", gdb.out, re.MULTILINE)
+        scene.check([name for name, _ in frames][-2:] == ["check", "main"], "another backtrace", gdb)
+        scene.check("source=2" in frames[-2][1] and "value=2003" in frames[-2][1], "other arguments", gdb)
+        scene.check(f"$1 = {calls - 3}\n" in gdb.out, "another number of messages", gdb)
+        where = f"rank 0: after call {calls - 1}: MPI_Recv, peer ANY, tag 0, bytes 4, heard rank 2"
+        scene.check(where in gdb.out and "solo_fails.c:" in gdb.out, f"does not say {where!r}", gdb)
+
+
+def until(scene):
+    """gdb stops at the call with the number that was asked for."""
+    languages.need("gdb")
+    result, _ = scene.record(scene.launch(3, scene.program("solo_fails")), words=ALL)
+    gdb, _ = in_gdb(scene, 0, "reprise until 5", "reprise where", "info locals", "reprise until 3", "kill")
+    scene.check("rank 0: in call 5: MPI_Recv" in gdb.out, "did not stop at call 5", gdb)
+    scene.check("i = 2\n" in gdb.out, "the program's own frame was not shown", gdb)
+    scene.check("call 3 has been made already" in gdb.err + gdb.out, "went backwards", gdb)
+    del result
+
+
+def gdb_without_rank(scene):
+    scene.record(scene.launch(2, scene.program("recv_any")), words=ALL)
+    result = scene.run([scene.settings.reprise, "replay", "--yes", scene.dir / "trace", "--gdb"])
+    scene.check(result.status == 125 and "--rank" in result.err, "not refused", result)
 
 
 def cases(mpi):
@@ -169,5 +230,7 @@ def cases(mpi):
                if mpi == "mpich" or name not in families.MPI_4_ONLY}
     listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
                "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
-               "crash": crash}
+               "crash": crash, "gdb-backtrace": backtrace, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
+    if mpi == "openmpi":  # what Debian builds mpi4py and hpcc with
+        listed |= {"python-buffers": python("python_buffers"), "python-objects": python("python_objects"), "hpcc": hpcc}
     return [Case("solo", mpi, name, function) for name, function in listed.items()]
