@@ -20,7 +20,7 @@ check: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
 	ctest --test-dir $(BUILD) --output-on-failure
-	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5
+	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 2
 
 # The same, repeated more often and for longer.
 check-long: build
@@ -36,6 +36,7 @@ check-cluster: build
 
 bench: build
 	python3 bench/run_bench.py --build $(BUILD)
+	python3 bench/run_solo_bench.py --build $(BUILD)
 
 # Our own code and its unit tests under ASan with UBSan, and under TSan.
 sanitize: setup

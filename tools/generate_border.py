@@ -90,6 +90,8 @@ def describe(row, names):
         lines.append(f"operation.hears({comm}, {names[row.index('source')]});")
     else:
         lines.append(f"operation.within({comm});")
+    if row.has("rtypes"):
+        lines.append(f'if constexpr (!kSolo) operation.has_types_per_rank("{row.name}: called from Fortran");')
     if row.body in ("Isendrecv", "Isendrecv_replace"):
         lines.append("operation.is_combined();")
     if row.body == "Precv_init":

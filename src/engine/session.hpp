@@ -68,7 +68,7 @@ class Session {
   bool solo() const { return configuration_.solo_rank.has_value(); }
   // Before attach().
   void begin_solo();
-  DataReplayer& values() { return *stream().values; }
+  DataReplayer& values();
 
   // A call. In replay it does not return if the log ends here or differs.
   void call(FunctionId function, const void* caller, const Arguments& arguments);

@@ -32,4 +32,9 @@ void Session::begin_solo() {
   main_.values.emplace(std::move(*values));
 }
 
+DataReplayer& Session::values() {
+  if (!stream().values) supervisor_.trouble("the values that reached this thread were not recorded");
+  return *stream().values;
+}
+
 }  // namespace reprise::engine

@@ -58,6 +58,7 @@ SUITES = {
     "hosts": hosts.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
+TIMED = {"divergence"}  # run one at a time, when nothing else runs: they ask how long a replay takes to end
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
@@ -73,7 +74,7 @@ def arguments():
     parser.add_argument("--seeds", metavar="A-B", help="random programs: exactly these")
     parser.add_argument("--without", metavar="FAMILY,...", help="random programs: families to leave out "
                         "(otherwise what SEEDS_WITHOUT in the environment says)")
-    parser.add_argument("--jobs", type=int, default=1, help="tests at once; timing is only kept honest with 1")
+    parser.add_argument("--jobs", type=int, default=1, help="tests at once (those that measure time come last, alone)")
     parser.add_argument("--keep", action="store_true", help="keep the directories of failed tests")
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
     args = parser.parse_args()
@@ -141,13 +142,13 @@ def main():
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
     try:
-        if args.jobs == 1:
-            for case in cases:
+        at_once = [case for case in cases if args.jobs > 1 and case.suite not in TIMED]
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for case, verdict in zip(at_once, pool.map(lambda case: run_one(settings, case), at_once)):
+                report(args, case, *verdict, counts)
+        for case in cases:
+            if case not in at_once:
                 report(args, case, *run_one(settings, case), counts)
-        else:
-            with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-                for case, verdict in zip(cases, pool.map(lambda case: run_one(settings, case), cases)):
-                    report(args, case, *verdict, counts)
     finally:
         if not (args.keep and counts["FAIL"]):
             shutil.rmtree(scratch, ignore_errors=True)

@@ -82,6 +82,7 @@ void mpi_ends() {
     Session::Lock lock(Session::get());
     pending_receives().finalize();
   }
+  if (Entry::recording() && Session::get().records_data()) leave_border();
   if (Entry::replaying()) end_idle_requests();
   if (engine::mode() == Mode::Doctor) report_to_doctor();
 }

@@ -26,10 +26,11 @@ using engine::Mode;
 //
 // `border_settle` is the same for the data of the call (border/border.hpp); it comes first.
 //
-// `fortran_caller` is where the program has called the Fortran layer that is about to call us (fortran.hpp).
+// `through_fortran`: the call in flight came through the Fortran layer. `fortran_caller` is where the program has called the Fortran layer that is about to call us (fortran.hpp).
 struct ThreadState {
   bool inside = false;
   bool opaque = false;
+  bool through_fortran = false;
   void (*settle)(void*) = nullptr;
   void* in_flight = nullptr;
   void (*border_settle)(void*) = nullptr;
@@ -146,6 +147,7 @@ class Entry {
       caller_ = std::exchange(t_state.fortran_caller, nullptr);
       through_fortran_ = true;
     }
+    t_state.through_fortran = through_fortran_;
     return false;
   }
 
@@ -193,7 +195,7 @@ class Outside {
     if (saved_.border_settle) saved_.border_settle(saved_.at_border);
     if (saved_.settle) saved_.settle(saved_.in_flight);
   }
-  ~Outside() { t_state = {saved_.inside, saved_.opaque}; }
+  ~Outside() { t_state = {saved_.inside, saved_.opaque, saved_.through_fortran}; }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
 

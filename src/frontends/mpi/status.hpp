@@ -23,11 +23,13 @@ class ObservedStatus {
   MPI_Status* get() { return used_; }
   const MPI_Status* operator->() const { return used_; }
   const MPI_Status& operator*() const { return *used_; }
+  // What stands in place of the sender while the library has not written one; no MPI uses it for anything.
+  static constexpr int kUntouched = -30999;
+
   // The library has written a sender into it.
   bool filled() const { return used_->MPI_SOURCE >= 0; }
 
  private:
-  static constexpr int kUntouched = -30999;  // no MPI uses it for anything
   MPI_Status own_{};
   MPI_Status* used_;
   int before_;

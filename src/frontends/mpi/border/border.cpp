@@ -3,6 +3,7 @@
 #include "engine/session.hpp"
 #include "frontends/mpi/border/layout.hpp"
 #include "frontends/mpi/border/operation.hpp"
+#include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "virtual/trace_provider.hpp"
 
@@ -47,7 +48,14 @@ void describe_world() {
 
 }  // namespace
 
+// `what` is a literal: each is noted once.
 void not_solo(const char* what) {
+  static std::atomic<const char*> noted[64];
+  for (std::atomic<const char*>& slot : noted) {
+    const char* empty = nullptr;
+    if (slot.compare_exchange_strong(empty, what)) break;
+    if (empty == what) return;
+  }
   Session::Lock lock(Session::get());
   Session::get().note("not-solo", what);
 }
@@ -59,6 +67,8 @@ void record_at_border() {
   put_communication_at_border(false);
   put_probes_at_border(false);
 }
+
+void leave_border() { border_requests().give_back_kept(); }
 
 void stand_alone() {
   Session::get().begin_solo();

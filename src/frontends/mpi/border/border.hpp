@@ -12,6 +12,8 @@ namespace reprise::mpi {
 
 // Recording with data: after the log of this rank has been opened.
 void record_at_border();
+// Before MPI_Finalize.
+void leave_border();
 // Solo replay: after MPI_Init has made this process a singleton, before anything is asked.
 void stand_alone();
 

@@ -3,9 +3,11 @@
 #include <cstring>
 
 #include "engine/session.hpp"
+#include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/posts.hpp"
+#include "frontends/mpi/status.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "virtual/trace_provider.hpp"
 
@@ -42,13 +44,6 @@ void log_failure(std::int64_t number, int rc) {
   Session::get().data().add(DataKind::Failure, fields, {}, {});
 }
 
-void note_once(const char* text) {
-  static std::atomic<bool> noted{false};
-  if (noted.exchange(true, std::memory_order_relaxed)) return;
-  Session::Lock lock(Session::get());
-  Session::get().note("not-solo", text);
-}
-
 }  // namespace
 
 void Operation::takes(MPI_Message) { hears_ = true; }
@@ -57,7 +52,7 @@ void Operation::fills(void* buffer, MPI_Count count, MPI_Datatype type) {
   if (count <= 0) return;
   auto layout = layout_of(type);
   const std::uint64_t bytes = static_cast<std::uint64_t>(count) * layout->size;
-  if (!layout->known) note_once("a datatype is too large for its layout to be found out");
+  if (!layout->known) not_solo("a datatype is too large for its layout to be found out");
   if (bytes == 0 || !layout->known) return;
   regions_.push_back({buffer, bytes, std::move(layout)});
 }
@@ -69,6 +64,7 @@ void Operation::add_entry(DataKind kind, const std::int64_t* first, std::size_t 
   std::memcpy(fields, first, count * sizeof *fields);
   virtual_world::Status stored;
   std::uint64_t message = UINT64_MAX;
+  if (status && status->MPI_SOURCE == ObservedStatus::kUntouched) status = nullptr;  // the library left it alone
   if (hears_ && status) {
     stored = {status->MPI_SOURCE, status->MPI_TAG, bytes_of(*status), was_cancelled(*status), status->MPI_ERROR};
     message = stored.cancelled ? 0 : size_unknown_ ? UINT64_MAX : static_cast<std::uint64_t>(stored.bytes);
@@ -105,6 +101,12 @@ int Operation::log(int rc, const MPI_Status* status) {
   if (brings()) add_entry(DataKind::Call, nullptr, 0, rc, status);
   else log_failure(++t_quiet_calls, rc);
   return rc;
+}
+
+void Operation::has_types_per_rank([[maybe_unused]] const char* function) {
+#ifdef OPEN_MPI
+  if (t_state.through_fortran && blocks_in(comm_) > 1) not_solo(function);
+#endif
 }
 
 void Operation::is_combined() { size_unknown_ = !combined_receive_tells_sender(); }

@@ -88,6 +88,12 @@ void BorderRequests::look_at_kept() {
   }
 }
 
+void BorderRequests::give_back_kept() {
+  look_at_kept();
+  for (MPI_Request& handle : kept_) library_function<int (*)(MPI_Request*)>(Function::Request_free)(&handle);
+  kept_.clear();
+}
+
 namespace {
 
 int no_status(void*, MPI_Status* status) {

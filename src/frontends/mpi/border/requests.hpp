@@ -42,6 +42,8 @@ class BorderRequests {
   // The program frees it. True: the library must not be told, we keep watching it.
   bool keep(MPI_Request handle);
   void look_at_kept();
+  // Before MPI_Finalize: what is still kept is given back.
+  void give_back_kept();
 
   // -- solo replay --
   int carry(Operation operation, bool persistent, MPI_Request* handle);
