@@ -132,7 +132,7 @@ extern "C" REPRISE_INTERPOSED int PMPI_Send(const void *b, int count, MPI_Dataty
   using Real = decltype(&PMPI_Send);
   Entry entry(Function::Send, Flavor::Pmpi, REPRISE_CALLER);
   const auto real = entry.real<Real>();
-  if (entry.passive()) return real(b, count, type, to, tag, c);
+  if (entry.passive()) return entry.library<Real>()(b, count, type, to, tag, c);
   Call call;
   call.comm(c);
   call.peer(to);

@@ -12,6 +12,7 @@ from harness import Case
 PROGRAMS = {
     "collectives": ("solo_collectives", 4, []),
     "world": ("solo_world", 4, []),
+    "files": ("solo_files", 3, []),
     "fortran-mpifh": ("fortran_mpifh", 3, []),
     "fortran-usempi": ("fortran_usempi", 3, []),
     "fortran-f08": ("fortran_f08", 3, []),

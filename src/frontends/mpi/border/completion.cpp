@@ -184,29 +184,27 @@ struct Solo {
   static int Wait(MPI_Request* request, MPI_Status* status) {
     const auto known = border_requests().find(*request);
     if (!known) return library_function<WaitFunction>(Function::Wait)(request, status);
-    const MPI_Comm comm = known->operation.comm();
-    return raise_again(comm, border_requests().finish(known, request, status));
+    return known->operation.raise(border_requests().finish(known, request, status));
   }
   static int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     virtual_world::Outcome worst;
+    std::shared_ptr<BorderRequests::Request> blamed;
     std::vector<int> errors;
-    MPI_Comm comm = handles().comm_self;
     for (int i = 0; i < count; ++i) {
       MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
       const auto known = border_requests().find(requests[i]);
       virtual_world::Outcome outcome;
-      const MPI_Comm own_comm = known ? known->operation.comm() : handles().comm_self;
       if (known) outcome = border_requests().finish(known, &requests[i], status);
       else outcome.error = library_function<WaitFunction>(Function::Wait)(&requests[i], status);
       errors.push_back(outcome.error);
       if (outcome.error == MPI_SUCCESS || worst.error != MPI_SUCCESS) continue;
-      comm = own_comm;
+      blamed = known;
       worst = {MPI_ERR_IN_STATUS, std::nullopt, {}, std::move(outcome.numbers)};
     }
     // As the libraries do: the statuses tell the errors only if there are any.
     for (int i = 0; worst.error != MPI_SUCCESS && statuses != MPI_STATUSES_IGNORE && i < count; ++i)
       statuses[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
-    return raise_again(comm, worst);
+    return blamed ? blamed->operation.raise(worst) : worst.error;
   }
   // The wrappers above wait for what was reported then. They come here only if nothing was.
   static int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {

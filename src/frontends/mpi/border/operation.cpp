@@ -4,6 +4,7 @@
 
 #include "engine/session.hpp"
 #include "frontends/mpi/border/border.hpp"
+#include "frontends/mpi/border/files.hpp"
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/posts.hpp"
@@ -66,7 +67,9 @@ void Operation::add_entry(DataKind kind, const std::int64_t* first, std::size_t 
   std::uint64_t message = UINT64_MAX;
   if (status && status->MPI_SOURCE == ObservedStatus::kUntouched) status = nullptr;  // the library left it alone
   if (hears_ && status) {
-    stored = {status->MPI_SOURCE, status->MPI_TAG, bytes_of(*status), was_cancelled(*status), status->MPI_ERROR};
+    // Open MPI leaves this in the statuses of files as it was.
+    const bool cancelled = !file_ && was_cancelled(*status);
+    stored = {status->MPI_SOURCE, status->MPI_TAG, bytes_of(*status), cancelled, status->MPI_ERROR};
     message = stored.cancelled ? 0 : size_unknown_ ? UINT64_MAX : static_cast<std::uint64_t>(stored.bytes);
   }
   count += StoredOutcome::put(fields + count, error, hears_ && status ? &stored : nullptr);
@@ -165,17 +168,22 @@ int Operation::answer(MPI_Status* status) {
   if (!brings()) {
     if (hears_) show_empty_status(status, MPI_PROC_NULL);
     const auto failed = provider().failure(++t_quiet_calls);
-    return failed ? raise_again(comm_, *failed) : MPI_SUCCESS;
+    return failed ? raise(*failed) : MPI_SUCCESS;
   }
   const Outcome outcome = provider().call();
   write(outcome);
   if (outcome.status) show_status(*outcome.status, status);
-  return raise_again(comm_, outcome);
+  return raise(outcome);
+}
+
+std::optional<int> Operation::failed() {
+  const auto failed = provider().failure(++t_quiet_calls);
+  return failed ? std::optional(failed->error) : std::nullopt;
 }
 
 int Operation::answer_later(MPI_Request* request, bool persistent) {
   if (const auto failed = provider().failure(kWithRequest + static_cast<std::int64_t>(g_posts.next())))
-    return raise_again(comm_, *failed);
+    return raise(*failed);
   return border_requests().carry(std::move(*this), persistent, request);
 }
 
@@ -251,11 +259,24 @@ void show_empty_status(MPI_Status* out, int source) {
   show_status({source, MPI_ANY_TAG, 0, false, MPI_SUCCESS}, out);
 }
 
-int raise_again(MPI_Comm comm, const Outcome& outcome) {
-  MPI_Comm raised = comm;
+int Operation::raise(const Outcome& outcome) const {
+  if (file_) return raise_again(*file_, outcome.error);
+  MPI_Comm raised = comm_;
   if (outcome.error != MPI_SUCCESS && !outcome.numbers.empty())
     if (const auto found = communicators().handle(outcome.numbers[0])) raised = *found;
   return raise_again(raised, outcome.error);
+}
+
+int log_number(int rc, std::int64_t answer) {
+  const std::int64_t fields[] = {rc, 0, answer};
+  Session::get().data().add(DataKind::Call, fields, {}, {});
+  return rc;
+}
+
+int answer_number(std::int64_t& answer) {
+  const Outcome outcome = provider().call();
+  if (!outcome.numbers.empty()) answer = outcome.numbers.back();
+  return outcome.error;
 }
 
 int raise_again(MPI_Comm comm, int error) {

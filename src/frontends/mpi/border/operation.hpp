@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "frontends/mpi/border/layout.hpp"
@@ -29,6 +30,11 @@ class Operation {
   void takes(MPI_Message message);
   void sends(MPI_Comm comm, int) { comm_ = comm; }
   void within(MPI_Comm comm) { comm_ = comm; }
+  // It concerns this file. `transfers`: its status says how much was read or written.
+  void at(MPI_File file, bool transfers) {
+    file_ = file;
+    hears_ = transfers;
+  }
   // It writes so many elements to a buffer.
   void fills(void* buffer, MPI_Count count, MPI_Datatype type);
   // It writes one block for each of `n` ranks, wherever the displacements say (in elements, or bytes if types differ).
@@ -67,6 +73,11 @@ class Operation {
   // -- solo replay --
 
   int answer(MPI_Status* status);
+  // Of a call that brings nothing: the error, if it failed then. The error handler is not called.
+  std::optional<int> failed();
+  // Calls the error handler that was called then, if one was; otherwise the communicator's or the file's, if there was an
+  // error.
+  int raise(const virtual_world::Outcome& outcome) const;
   int answer_later(MPI_Request* request, bool persistent);
 
   // -- what the request table needs --
@@ -96,6 +107,7 @@ class Operation {
                  const MPI_Status* status);
 
   MPI_Comm comm_{};
+  std::optional<MPI_File> file_;
   bool hears_ = false;
   bool from_nobody_ = false;
   bool size_unknown_ = false;
@@ -118,9 +130,11 @@ virtual_world::Provider& provider();
 // What the program sees of an outcome's status. `status` may be MPI_STATUS_IGNORE.
 void show_status(const virtual_world::Status& status, MPI_Status* out);
 void show_empty_status(MPI_Status* out, int source = MPI_ANY_SOURCE);
-// Calls the error handler that was called then, if one was; otherwise the communicator's, if there was an error.
-int raise_again(MPI_Comm comm, const virtual_world::Outcome& outcome);
 int raise_again(MPI_Comm comm, int error);
+
+// A question whose answer is one number. Recording: `call` asks the library.
+int log_number(int rc, std::int64_t answer);
+int answer_number(std::int64_t& answer);
 
 // While it lives: `settle` logs what is known if an error handler takes over.
 template <class Settle>
