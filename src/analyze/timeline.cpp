@@ -40,7 +40,7 @@ Result<void> Timeline::add_outcome(Call& call) {
       const auto outcome = stream_->wildcard(record);
       if (!outcome) return outcome.error();
       if (call.wildcards.size() == kMaxOutcomes)
-        return Error{"the log is damaged near call " + std::to_string(call.number) + ": too many outcomes"};
+        return stream_->reader().damaged_record("too many outcomes near call " + std::to_string(call.number));
       call.wildcards.push_back(*outcome);
       break;
     }

@@ -11,7 +11,8 @@ using trace::Record;
 CallStream::CallStream(trace::RankReader reader) : reader_(std::move(reader)) {}
 
 CallStream::Step CallStream::damaged(const char* what) {
-  if (error_.empty()) error_ = "the log is damaged near call " + std::to_string(next_number_) + ": " + what;
+  if (error_.empty())
+    error_ = reader_.damaged_record(std::string(what) + ", near call " + std::to_string(next_number_)).what;
   return Step::Damaged;
 }
 

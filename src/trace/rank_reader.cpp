@@ -153,6 +153,13 @@ Result<std::optional<Record>> RankReader::next() {
   }
 }
 
+Error RankReader::damaged_record(std::string_view what) const {
+  const State& state = *state_;
+  if (!state.open_chunk_read) return damaged(state.log.name(), state.current_block, what);
+  const auto behind = static_cast<std::uint64_t>(state.in.here() - state.records.data());
+  return damaged(state.log.open_name(), kRecordsOffset + behind, what);
+}
+
 Result<LateOutcome> RankReader::late(std::uint64_t ordinal) { return state_->late(state_->wildcards, ordinal); }
 
 Result<bool> RankReader::cancelled(std::uint64_t post) {

@@ -34,6 +34,10 @@ class RankReader {
   // until the next call. After an error, the same error again.
   Result<std::optional<Record>> next();
 
+  // The last record makes no sense to whoever reads it: the error that says so, with file and offset (of the block; in an
+  // open file, behind the record).
+  Error damaged_record(std::string_view what) const;
+
   // The outcome of wildcard receive `ordinal`, whose slot was still pending when its chunk was closed. Searches
   // forward from the current chunk through the late columns only, with a bounded cache; kPending if nobody ever knew.
   // Meant to be asked when the receive's WILDCARD record has just been read; the order of asking should be rising.
