@@ -120,7 +120,7 @@ def function(prototype, row):
     if row.has("newrequest"):
         request = names[row.index("newrequest")]
         lines.append(f"if constexpr (kSolo) return operation.answer_later({request}, {persistent});")
-        lines.append(f"else return operation.log_later({call}, {request}, {persistent});")
+        lines.append(f"else return operation.logged_later({request}, {persistent}, [&] {{ return {call}; }});")
     else:
         lines.append(f"if constexpr (kSolo) return operation.answer({status or 'MPI_STATUS_IGNORE'});")
         lines.append(f"else return operation.logged({status or 'MPI_STATUS_IGNORE'}, "
@@ -182,7 +182,7 @@ def file_function(prototype, row):
         elif row.has("newrequest"):
             request = names[row.index("newrequest")]
             lines += [f"if constexpr (kSolo) return operation.answer_later({request}, false);",
-                      f"else return operation.log_later({call}, {request}, false);"]
+                      f"else return operation.logged_later({request}, false, [&] {{ return {call}; }});"]
         else:
             lines += [f"if constexpr (kSolo) return operation.answer({status or 'MPI_STATUS_IGNORE'});",
                       f"else return {logged};"]

@@ -31,7 +31,6 @@ Launch in_debugger(const Launch& launch, const std::string& file, const Debugger
     if (!variable.starts_with("LD_PRELOAD=")) debugger.environment.push_back(variable);  // the extension reads ours
   }
   debugger.environment.push_back("REPRISE_COMMAND=" + executable_directory() + "/reprise");
-  // What the user preloads himself is for the program, too, but harmless in the debugger.
   std::vector<std::string>& command = debugger.command;
   if (!options.server.empty()) {
     command = {"gdbserver", "--wrapper"};

@@ -37,8 +37,8 @@ namespace {
 struct Options {
   std::string directory;
   std::string mpi;
-  std::string data;      // whose values are recorded, too
-  std::uint64_t max_size = 0;  // bytes of data per rank; 0: no limit
+  std::string data;            // whose values are recorded, too
+  std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
   bool quiet = false;
 };
 
@@ -162,6 +162,16 @@ void keep_room(int dir_fd) {
   if (fd && ::posix_fallocate(fd.get(), 0, kBytes) != 0) ::unlinkat(dir_fd, kRoom, 0);
 }
 
+// For the preload library: "all", or numbers and ranges that have both ends.
+std::string ranks_in_full(const std::string& text) {
+  if (text.empty() || text == "all") return text;
+  const analyze::NumberSet ranks = value_or_fail(analyze::NumberSet::parse(text));
+  std::string full;
+  for (const auto& [first, last] : ranks.ranges())
+    full += fmt::format("{}{}-{}", full.empty() ? "" : ",", first, std::min<std::uint64_t>(last, trace::kMaxRanks));
+  return full;
+}
+
 int record(const std::vector<std::string>& command, const Options& options) {
   const ChosenMpi mpi = choose_mpi(command, options.mpi);
   const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
@@ -174,7 +184,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
 
   Variables settings{
       {"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}};
-  if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", options.data);
+  if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", ranks_in_full(options.data));
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   const auto started = std::chrono::steady_clock::now();

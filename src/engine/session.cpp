@@ -179,6 +179,9 @@ void Session::attach_replayer(const Identity& identity) {
   } else {
     open_replayer(identity);
   }
+  if (main_.replayer && solo() && main_.replayer->stream().reader().info("mpi-library") != identity.library_version)
+    supervisor_.trouble("recorded with " + std::string(main_.replayer->stream().reader().info("mpi-library")) +
+                        ", this process has " + identity.library_version);
   count_cut_off_threads();
   supervisor_.count_moves([] { return Session::get().look_after_threads(); });
   // A rank that crashes as recorded must not take the others down before they have come as far as they came then.

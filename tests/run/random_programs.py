@@ -10,6 +10,7 @@ takes exact numbers.
 import os
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,13 +70,16 @@ def ended_well(outputs, ranks):
 def replays(scene, seed, times=1):
     ranks, program = build(scene, seed)
     trace = scene.dir / f"trace-{seed}"
-    result, recorded = scene.record(scene.launch(ranks, program), trace, words=("--data", "all"))
+    result, recorded = scene.record(scene.launch(ranks, program), trace)
     scene.check_status(result, 0, "record")
     scene.check(ended_well(recorded, ranks), "record: a rank did not end well", result)
     for number in range(1, times + 1):
         replay, outputs = scene.replay(trace)
         scene.check_status(replay, 0, f"replay {number}")
         scene.check_same(recorded, outputs, f"replay {number}", replay)
+    shutil.rmtree(trace)
+    result, recorded = scene.record(scene.launch(ranks, program), trace, words=("--data", "all"))
+    scene.check_status(result, 0, "record with data")
     scene.check_solo(recorded, ranks, trace=trace)
 
 

@@ -158,7 +158,7 @@ struct Recording {
     const int rc = library_function<Real>(Function::Parrived, kFlavor)(request, partition, flag);
     const auto known = border_requests().find(request);
     if (rc == MPI_SUCCESS && *flag && known && known->active)
-      known->operation.log_partition(known->post, partition, known->operation.partitions());
+      known->operation.log_partition(known->post, partition);
     return rc;
   }
 

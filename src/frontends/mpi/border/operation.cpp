@@ -1,5 +1,6 @@
 #include "frontends/mpi/border/operation.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/session.hpp"
@@ -8,8 +9,8 @@
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/posts.hpp"
-#include "frontends/mpi/status.hpp"
 #include "frontends/mpi/communicators.hpp"
+#include "frontends/mpi/status.hpp"
 #include "virtual/trace_provider.hpp"
 
 namespace reprise::mpi {
@@ -47,8 +48,6 @@ void log_failure(std::int64_t number, int rc) {
 
 }  // namespace
 
-void Operation::takes(MPI_Message) { hears_ = true; }
-
 void Operation::fills(void* buffer, MPI_Count count, MPI_Datatype type) {
   if (count <= 0) return;
   auto layout = layout_of(type);
@@ -62,7 +61,7 @@ void Operation::fills(void* buffer, MPI_Count count, MPI_Datatype type) {
 void Operation::add_entry(DataKind kind, const std::int64_t* first, std::size_t count, int error,
                           const MPI_Status* status) {
   std::int64_t fields[3 + StoredOutcome::kFields];
-  std::memcpy(fields, first, count * sizeof *fields);
+  std::copy_n(first, count, fields);
   virtual_world::Status stored;
   std::uint64_t message = UINT64_MAX;
   if (status && status->MPI_SOURCE == ObservedStatus::kUntouched) status = nullptr;  // the library left it alone
@@ -101,6 +100,7 @@ int Operation::logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), 
 }
 
 int Operation::log(int rc, const MPI_Status* status) {
+  border_requests().look_at_kept();  // what the program learns now may tell it that those are complete
   if (brings()) add_entry(DataKind::Call, nullptr, 0, rc, status);
   else log_failure(++t_quiet_calls, rc);
   return rc;
@@ -119,10 +119,10 @@ void Operation::log_completion(std::uint64_t post, int error, const MPI_Status& 
   add_entry(DataKind::Completion, &number, 1, error, &status);
 }
 
-void Operation::log_partition(std::uint64_t post, int partition, int partitions) {
-  if (regions_.empty() || partitions <= 0) return;
+void Operation::log_partition(std::uint64_t post, int partition) {
+  if (regions_.empty() || partitions_ <= 0) return;
   const Region& all = regions_.front();
-  const std::uint64_t elements = all.bytes / all.layout->size / static_cast<std::uint64_t>(partitions);
+  const std::uint64_t elements = all.bytes / all.layout->size / static_cast<std::uint64_t>(partitions_);
   const std::uint64_t bytes = elements * all.layout->size;
   std::vector<DataRun> runs;
   auto* const begin = static_cast<std::uint8_t*>(all.buffer) +
@@ -160,9 +160,11 @@ void Operation::write(const Outcome& outcome) const {
 
 int Operation::log_later(int rc, const MPI_Request* request, bool persistent) {
   if (rc == MPI_SUCCESS && brings()) border_requests().add(*request, std::move(*this), persistent);
-  log_failure(kWithRequest + static_cast<std::int64_t>(g_posts.next()), rc);
+  if (t_error.code == 0) log_failed_post(rc);  // otherwise that was done when the error handler was called
   return rc;
 }
+
+void Operation::log_failed_post(int rc) { log_failure(kWithRequest + static_cast<std::int64_t>(g_posts.next()), rc); }
 
 int Operation::answer(MPI_Status* status) {
   if (!brings()) {

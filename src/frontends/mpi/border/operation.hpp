@@ -17,6 +17,23 @@
 
 namespace reprise::mpi {
 
+// While it lives: `settle` logs what is known if an error handler takes over.
+template <class Settle>
+class AtBorder {
+ public:
+  explicit AtBorder(Settle& settle) {
+    t_error = {};
+    t_state.at_border = &settle;
+    t_state.border_settle = [](void* object) { (*static_cast<Settle*>(object))(); };
+  }
+  ~AtBorder() {
+    t_state.border_settle = nullptr;
+    t_state.at_border = nullptr;
+  }
+  AtBorder(const AtBorder&) = delete;
+  AtBorder& operator=(const AtBorder&) = delete;
+};
+
 class Operation {
  public:
   // -- what it is --
@@ -27,8 +44,8 @@ class Operation {
     hears_ = true;
     from_nobody_ = source == MPI_PROC_NULL;
   }
-  void takes(MPI_Message message);
-  void sends(MPI_Comm comm, int) { comm_ = comm; }
+  // The message that a probe found.
+  void takes_message() { hears_ = true; }
   void within(MPI_Comm comm) { comm_ = comm; }
   // It concerns this file. `transfers`: its status says how much was read or written.
   void at(MPI_File file, bool transfers) {
@@ -68,7 +85,17 @@ class Operation {
   int log(int rc, const MPI_Status* status);
   // The program's status, or our own if it ignores it.
   MPI_Status* observed(MPI_Status* programs) { return programs == MPI_STATUS_IGNORE ? &own_status_ : programs; }
-  int log_later(int rc, const MPI_Request* request, bool persistent);
+  // The same for a call that makes a request.
+  template <class Call>
+  int logged_later(const MPI_Request* request, bool persistent, Call call) {
+    auto settle = [&] { log_failed_post(t_error.code); };
+    int rc;
+    {
+      AtBorder in_flight(settle);
+      rc = call();
+    }
+    return log_later(rc, request, persistent);
+  }
 
   // -- solo replay --
 
@@ -85,14 +112,12 @@ class Operation {
   // Does anything come with it that must be logged?
   bool brings() const { return (hears_ && !from_nobody_) || !regions_.empty(); }
   void log_completion(std::uint64_t post, int error, const MPI_Status& status);
-  void log_partition(std::uint64_t post, int partition, int partitions);
+  void log_partition(std::uint64_t post, int partition);
   void write(const virtual_world::Outcome& outcome) const;
-  MPI_Comm comm() const { return comm_; }
   bool from_nobody() const { return from_nobody_; }
   // MPI_Isendrecv: the library may not tell how much came, and to whom it listened.
   void is_combined();
   void partitions(int count) { partitions_ = count; }
-  int partitions() const { return partitions_; }
   void write_partition(const virtual_world::Outcome& outcome, int partition) const;
 
  private:
@@ -102,6 +127,8 @@ class Operation {
     std::shared_ptr<const Layout> layout;
   };
 
+  int log_later(int rc, const MPI_Request* request, bool persistent);
+  static void log_failed_post(int rc);
   int logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), void* object);
   void add_entry(engine::DataKind kind, const std::int64_t* first, std::size_t count, int error,
                  const MPI_Status* status);
@@ -135,22 +162,5 @@ int raise_again(MPI_Comm comm, int error);
 // A question whose answer is one number. Recording: `call` asks the library.
 int log_number(int rc, std::int64_t answer);
 int answer_number(std::int64_t& answer);
-
-// While it lives: `settle` logs what is known if an error handler takes over.
-template <class Settle>
-class AtBorder {
- public:
-  explicit AtBorder(Settle& settle) {
-    t_error = {};
-    t_state.at_border = &settle;
-    t_state.border_settle = [](void* object) { (*static_cast<Settle*>(object))(); };
-  }
-  ~AtBorder() {
-    t_state.border_settle = nullptr;
-    t_state.at_border = nullptr;
-  }
-  AtBorder(const AtBorder&) = delete;
-  AtBorder& operator=(const AtBorder&) = delete;
-};
 
 }  // namespace reprise::mpi

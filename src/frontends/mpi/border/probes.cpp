@@ -51,19 +51,19 @@ struct Recording {
     const auto real = library_function<Real>(kFunction, kFlavor);
     if (!is_message(*message)) return real(buffer, count, type, message, status);
     Operation op;
-    op.takes(*message);
+    op.takes_message();
     op.fills(buffer, count, type);
     return op.logged(status, [&](MPI_Status* into) { return real(buffer, count, type, message, into); });
   }
   template <class Count, Function kFunction>
   static int Imrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
-    Operation op;
-    const bool real_message = is_message(*message);
-    op.takes(*message);
-    op.fills(buffer, count, type);
     using Real = int (*)(void*, Count, MPI_Datatype, MPI_Message*, MPI_Request*);
-    const int rc = library_function<Real>(kFunction, kFlavor)(buffer, count, type, message, request);
-    return real_message ? op.log_later(rc, request, false) : rc;
+    const auto real = library_function<Real>(kFunction, kFlavor);
+    if (!is_message(*message)) return real(buffer, count, type, message, request);
+    Operation op;
+    op.takes_message();
+    op.fills(buffer, count, type);
+    return op.logged_later(request, false, [&] { return real(buffer, count, type, message, request); });
   }
   static int Get_processor_name(char* name, int* length) {
     const int rc = library_function<int (*)(char*, int*)>(Function::Get_processor_name, kFlavor)(name, length);
@@ -122,7 +122,7 @@ struct Solo {
     }
     Operation op;
     op.within(handles().comm_self);
-    op.takes(*message);
+    op.takes_message();
     op.fills(buffer, count, type);
     take_message(message);
     return op.answer(status);
@@ -135,7 +135,7 @@ struct Solo {
     }
     Operation op;
     op.within(handles().comm_self);
-    op.takes(*message);
+    op.takes_message();
     op.fills(buffer, count, type);
     take_message(message);
     return op.answer_later(request, false);

@@ -1,13 +1,11 @@
 #include "frontends/mpi/border/requests.hpp"
 
 #include "base/spin.hpp"
-#include "engine/session.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/posts.hpp"
 
 namespace reprise::mpi {
 
-using engine::Session;
 using virtual_world::Outcome;
 
 BorderRequests& border_requests() {
@@ -50,6 +48,7 @@ void BorderRequests::started(MPI_Request handle, std::uint64_t index) {
 void BorderRequests::completed(MPI_Request handle, const std::shared_ptr<Request>& request, int error,
                                const MPI_Status& status, bool gone) {
   if (!request || !request->active) return;
+  if (gone) look_at_kept();
   if (!request->seen) request->operation.log_completion(request->post, error, status);
   request->seen = true;
   if (!gone) return;
@@ -66,26 +65,36 @@ bool BorderRequests::keep(MPI_Request handle) {
   }
   const Spin spin(&lock_);
   kept_.push_back(handle);
+  any_kept_.store(true, std::memory_order_relaxed);
   return true;
 }
 
 void BorderRequests::look_at_kept() {
-  for (std::size_t i = 0; i < kept_.size();) {
-    MPI_Request handle = kept_[i];
+  if (!any_kept_.exchange(false, std::memory_order_relaxed)) return;
+  std::vector<MPI_Request> looked_at;
+  {
+    const Spin spin(&lock_);
+    looked_at.swap(kept_);
+  }
+  std::vector<MPI_Request> pending;
+  for (MPI_Request handle : looked_at) {
     MPI_Status status{};
     int flag = 0;
     using Ask = int (*)(MPI_Request, int*, MPI_Status*);
     const int rc = library_function<Ask>(Function::Request_get_status)(handle, &flag, &status);
     if (rc == MPI_SUCCESS && !flag) {
-      ++i;
+      pending.push_back(handle);
       continue;
     }
-    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
     const auto request = find(handle);
     if (rc == MPI_SUCCESS) completed(handle, request, MPI_SUCCESS, status, false);
     remove(handle, request);
     library_function<int (*)(MPI_Request*)>(Function::Request_free)(&handle);
   }
+  if (pending.empty()) return;
+  const Spin spin(&lock_);
+  kept_.insert(kept_.end(), pending.begin(), pending.end());
+  any_kept_.store(true, std::memory_order_relaxed);
 }
 
 void BorderRequests::give_back_kept() {

@@ -22,7 +22,7 @@ class BorderRequests {
     std::uint64_t post = 0;
     bool persistent = false;
     bool active = false;
-    bool seen = false;  // recording: its entry is logged; solo: its outcome has been shown
+    bool seen = false;  // recording: its entry is logged
     std::optional<virtual_world::Outcome> outcome;  // solo, if the program has only asked (MPI_Request_get_status)
   };
 
@@ -41,6 +41,7 @@ class BorderRequests {
                  bool gone);
   // The program frees it. True: the library must not be told, we keep watching it.
   bool keep(MPI_Request handle);
+  // Called whenever the program learns something.
   void look_at_kept();
   // Before MPI_Finalize: what is still kept is given back.
   void give_back_kept();
@@ -60,6 +61,7 @@ class BorderRequests {
   std::atomic_flag lock_;  // several threads may come here at once
   std::atomic<std::size_t> count_{0};
   std::unordered_map<std::uint64_t, std::shared_ptr<Request>> all_;
+  std::atomic<bool> any_kept_{false};
   std::vector<MPI_Request> kept_;                          // recording: freed while active
   std::unordered_map<std::uint64_t, Operation> orphans_;  // solo: freed while active, by post
 };

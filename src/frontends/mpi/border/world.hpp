@@ -18,8 +18,8 @@ const virtual_world::Group& members(MPI_Group group);
 // A new handle for a group.
 int give_group(virtual_world::Group group, MPI_Group* out);
 
-// What an MPI_Comm_X function that makes a communicator gives this rank: the provider says who is in it. `with_parent`:
-// how the real one that carries it comes out of the real one that carries its parent.
+// What an MPI_Comm_X function that makes a communicator gives this rank: the provider says who is in it. `carrier`:
+// how the real one that carries it is made from the one that carries its parent.
 enum class Carrier { Alike, Duplicate };
 int give_communicator(MPI_Comm parent, Carrier carrier, virtual_world::Topology topology, MPI_Comm* out);
 
