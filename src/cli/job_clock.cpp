@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,16 +35,40 @@ std::string read_proc(const std::string& path) {
   return text ? *text : std::string();
 }
 
-// The letter in /proc/PID/stat.
-char process_state(const std::string& directory) {
+// The letter in /proc/PID/stat, or in that of a thread.
+char state_in(const std::string& directory) {
   const std::string stat = read_proc(directory + "/stat");
   const std::size_t name_end = stat.rfind(')');
   return name_end == std::string::npos || name_end + 2 >= stat.size() ? 'X' : stat[name_end + 2];
 }
 
+std::uint64_t sleeps_in(const std::string& directory) {
+  constexpr std::string_view kWord = "\nvoluntary_ctxt_switches:\t";
+  const std::string status = read_proc(directory + "/status");
+  const std::size_t at = status.find(kWord);
+  if (at == std::string::npos) return 0;
+  const std::size_t number = at + kWord.size();
+  return parse_number(std::string_view(status).substr(number, status.find('\n', number) - number)).value_or(0);
+}
+
+// By our own thread: on a busy machine a look takes long, but takes no more from anybody.
+Clock::duration processor_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 double to_seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
+
+ThreadUse used_between(const ThreadUse& before, const ThreadUse& now, double elapsed) {
+  // A number may be used again for a new thread, whose account begins at nothing.
+  const double ran = std::clamp(now.ran - before.ran, 0.0, elapsed);
+  // The system counts a wait when it is over: of a thread that wanted to run all the time, we know better.
+  const bool always_ready = before.ready && now.ready && before.sleeps == now.sleeps;
+  return {ran, always_ready ? elapsed - ran : std::clamp(now.waited - before.waited, 0.0, elapsed)};
+}
 
 double time_had(double elapsed, double ran, double waited, unsigned processors) {
   if (elapsed <= 0) return 0;
@@ -60,7 +85,7 @@ JobClock::Look JobClock::look() {
   Look look;
   for (const pid_t pid : descendants_of(::getpid())) {
     const std::string process = "/proc/" + std::to_string(pid);
-    const char state = process_state(process);
+    const char state = state_in(process);
     look.stopped |= state == 'T' || state == 't';
     look.on_disk |= state == 'D';
     DIR* const tasks = ::opendir((process + "/task").c_str());
@@ -68,14 +93,16 @@ JobClock::Look JobClock::look() {
     while (const dirent* entry = ::readdir(tasks)) {
       const auto thread = parse_number(entry->d_name);
       if (!thread) continue;
+      const std::string task = process + "/task/" + entry->d_name;
       // Nanoseconds on a processor, nanoseconds of waiting for one, and how often.
-      const auto fields = split(read_proc(process + "/task/" + entry->d_name + "/schedstat"), ' ');
+      const auto fields = split(read_proc(task + "/schedstat"), ' ');
       if (fields.size() < 2) continue;
       const auto ran = parse_number(fields[0]);
       const auto waited = parse_number(fields[1]);
       if (ran && waited)
         look.threads[static_cast<pid_t>(*thread)] = {static_cast<double>(*ran) / 1e9,
-                                                     static_cast<double>(*waited) / 1e9};
+                                                     static_cast<double>(*waited) / 1e9, state_in(task) == 'R',
+                                                     sleeps_in(task)};
     }
     ::closedir(tasks);
   }
@@ -88,12 +115,11 @@ void JobClock::advance(double elapsed, const Look& now) {
   if (!now.on_disk) {
     double ran = 0;
     double waited = 0;
-    for (const auto& [thread, use] : now.threads) {
+    for (const auto& [thread, now_use] : now.threads) {
       const auto before = threads_.find(thread);
-      const Use since = before == threads_.end() ? Use{} : before->second;
-      // A number may be used again for a new thread, whose account begins at nothing.
-      ran += std::clamp(use.ran - since.ran, 0.0, elapsed);
-      waited += std::clamp(use.waited - since.waited, 0.0, elapsed);
+      const ThreadUse use = used_between(before == threads_.end() ? ThreadUse{} : before->second, now_use, elapsed);
+      ran += use.ran;
+      waited += use.waited;
     }
     had = time_had(elapsed, ran, waited, processors_);
   }
@@ -103,11 +129,12 @@ void JobClock::advance(double elapsed, const Look& now) {
 void JobClock::tick() {
   const auto began = Clock::now();
   if (began - looked_ < std::max<Clock::duration>(kPause, pause_)) return;
+  const auto used = processor_time();
   Look now = look();
   advance(to_seconds(began - looked_), now);
   threads_ = std::move(now.threads);
   looked_ = began;
-  pause_ = kMaxShare * (Clock::now() - began);  // many processes: look less often
+  pause_ = kMaxShare * (processor_time() - used);  // many processes: look less often
 }
 
 }  // namespace reprise::cli

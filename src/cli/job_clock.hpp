@@ -11,9 +11,17 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 
 namespace reprise::cli {
+
+struct ThreadUse {
+  double ran = 0;            // seconds on a processor
+  double waited = 0;         // seconds ready to run, but without one
+  bool ready = false;        // at this moment: running, or waiting for a processor
+  std::uint64_t sleeps = 0;  // how often it has waited for something else
+};
 
 class JobClock {
  public:
@@ -27,12 +35,8 @@ class JobClock {
   Time now() const { return time_; }
 
  private:
-  struct Use {
-    double ran = 0;     // seconds on a processor
-    double waited = 0;  // seconds ready to run, but without one
-  };
   struct Look {
-    std::map<pid_t, Use> threads;
+    std::map<pid_t, ThreadUse> threads;
     bool stopped = false;
     bool on_disk = false;
   };
@@ -40,11 +44,14 @@ class JobClock {
   void advance(double elapsed, const Look& now);
 
   unsigned processors_;
-  std::map<pid_t, Use> threads_;
+  std::map<pid_t, ThreadUse> threads_;
   std::chrono::steady_clock::time_point looked_;
   std::chrono::steady_clock::duration pause_{};
   Time time_{0};
 };
+
+// What a thread ran and waited between two looks at it.
+ThreadUse used_between(const ThreadUse& before, const ThreadUse& now, double elapsed);
 
 // Of `elapsed` seconds, how many has a job had whose threads ran for `ran` seconds in sum, and were ready to run but
 // waited for `waited` seconds in sum, on a machine with so many processors?

@@ -252,6 +252,7 @@ std::optional<Verdict> Monitor::step(std::chrono::milliseconds time) {
   for (const Newcomer& newcomer : newcomers_) polled.push_back({newcomer.socket.get(), POLLIN, 0});
   for (const MonitoredRank& rank : ranks_) polled.push_back({rank.socket ? rank.socket.get() : -1, POLLIN, 0});
   heard_ = ::poll(polled.data(), polled.size(), static_cast<int>(time.count())) > 0;
+  clock_.tick();  // first: what is heard now has happened now, however long we have not looked
   if (heard_) {
     const std::size_t first_rank = 1 + newcomers_.size();
     for (std::uint32_t i = 0; i < ranks_.size(); ++i)
@@ -261,7 +262,6 @@ std::optional<Verdict> Monitor::step(std::chrono::milliseconds time) {
     std::erase_if(newcomers_, [](const Newcomer& newcomer) { return !newcomer.socket; });
     if (polled[0].revents) accept_newcomer();
   }
-  clock_.tick();
   if (judged_) return std::nullopt;
   auto verdict = judge();
   judged_ = verdict.has_value();

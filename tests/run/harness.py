@@ -58,6 +58,9 @@ class Result:
 
     def describe(self):
         text = f"$ {shlex.join(map(str, self.command))}\nexit status {self.status}, {self.seconds:.1f} s"
+        said = [line for line in self.err.splitlines() if line.startswith("reprise: ")]
+        if said:  # first, lest it be lost in what the launcher has to say
+            text += "\n" + "\n".join(said[:8])
         for name, part in (("stdout", self.out), ("stderr", self.err)):
             if part.strip():
                 text += f"\n--- {name} (end)\n" + "\n".join(part.splitlines()[-25:])

@@ -58,7 +58,9 @@ SUITES = {
     "hosts": hosts.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
-TIMED = {"divergence"}  # run one at a time, when nothing else runs: they ask how long a replay takes to end
+# Run one at a time, when nothing else runs: the one asks how long a replay takes to end, the other starts so many
+# ranks that nothing beside it would move.
+ALONE = {"divergence", "scale"}
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
@@ -74,7 +76,7 @@ def arguments():
     parser.add_argument("--seeds", metavar="A-B", help="random programs: exactly these")
     parser.add_argument("--without", metavar="FAMILY,...", help="random programs: families to leave out "
                         "(otherwise what SEEDS_WITHOUT in the environment says)")
-    parser.add_argument("--jobs", type=int, default=1, help="tests at once (those that measure time come last, alone)")
+    parser.add_argument("--jobs", type=int, default=1, help="tests at once (those that need the machine to themselves come last)")
     parser.add_argument("--keep", action="store_true", help="keep the directories of failed tests")
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
     args = parser.parse_args()
@@ -142,7 +144,7 @@ def main():
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
     try:
-        at_once = [case for case in cases if args.jobs > 1 and case.suite not in TIMED]
+        at_once = [case for case in cases if args.jobs > 1 and case.suite not in ALONE]
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             for case, verdict in zip(at_once, pool.map(lambda case: run_one(settings, case), at_once)):
                 report(args, case, *verdict, counts)

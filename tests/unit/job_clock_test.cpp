@@ -23,6 +23,17 @@ TEST(JobClock, TimeThatOthersTookDoesNotCount) {
   EXPECT_DOUBLE_EQ(time_had(0, 0, 0, 2), 0);
 }
 
+TEST(JobClock, AWaitThatIsNotOverYetCounts) {
+  const auto between = [](ThreadUse before, ThreadUse now) { return used_between(before, now, 1); };
+  EXPECT_DOUBLE_EQ(between({5, 7, true}, {5, 7, true}).waited, 1);               // has not had a turn
+  EXPECT_DOUBLE_EQ(between({5, 7, true}, {5.25, 7.5, true}).waited, 0.75);       // had one, and waits again
+  EXPECT_DOUBLE_EQ(between({5, 7, true, 1}, {5.25, 7.5, true, 2}).waited, 0.5);  // it also slept
+  EXPECT_DOUBLE_EQ(between({5, 7, false, 1}, {5.25, 7.5, true, 1}).waited, 0.5);
+  EXPECT_DOUBLE_EQ(between({5, 7, false}, {5, 7, false}).waited, 0);
+  EXPECT_DOUBLE_EQ(between({5, 7, false}, {5, 17, false}).waited, 1);  // it began to wait before
+  EXPECT_DOUBLE_EQ(between({5, 7, false}, {1, 0, false}).ran, 0);      // another thread with the same number
+}
+
 // Lets the clock look for so long.
 JobClock::Time watch(JobClock& clock, std::chrono::milliseconds time) {
   const auto before = clock.now();
