@@ -297,6 +297,8 @@ void Session::returned() {
     if (has_threads() && t_stream) [[unlikely]] {
       if (t_stream->turn_is_open) passed();
       if (t_stream != &main_) return;
+    } else if (main_.replayer->in_unfinished_call()) {
+      at_end();  // the others came further than while recording, and so did this call; but the program must not
     }
     supervisor_.entered(main_.replayer->next_event(), state_between_calls());
     supervisor_.waits_for(-1);
