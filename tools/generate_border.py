@@ -90,13 +90,44 @@ def describe_buffer(row, names):
     return [condition + fills]
 
 
+def describe_sources(row, names):
+    """The statement about whose data a collective brings."""
+    comm = names[row.index("comm")]
+    at = row.index("rbuf", "buf")
+    counts = names[row.index("rcounts")] if row.has("rcounts") and row.has("rdispls") else None
+    if "eighbor" in row.body:
+        if counts:
+            return [f"operation.brings_from(Sources::Neighbours, {counts}, neighbours_in({comm}));"]
+        return ["operation.brings_from(Sources::Neighbours);"]
+    if row.has("root"):
+        root = names[row.index("root")]
+        if counts:
+            return [f"if (is_root({comm}, {root})) operation.brings_from(Sources::Some, {counts}, blocks_in({comm}));",
+                    "else operation.brings_from(Sources::Nobody);"]
+        if row.conditions[at] == "root":  # gathers
+            return [f"operation.brings_from(is_root({comm}, {root}) ? Sources::Everybody : Sources::Nobody);"]
+        return [f"operation.brings_from(is_served_by({comm}, {root}) ? Sources::Root : Sources::Nobody, {root});"]
+    if "scan" in row.body.lower():
+        return ["operation.brings_from(Sources::LowerRanks);"]
+    if counts:
+        return [f"operation.brings_from(Sources::Some, {counts}, blocks_in({comm}));"]
+    return ["operation.brings_from(Sources::Everybody);"] + (["operation.is_barrier();"] if at is None else [])
+
+
 def describe(row, names):
     comm = names[row.index("comm")]
     lines = ["Operation operation;"]
     if row.has("source"):
-        lines.append(f"operation.hears({comm}, {names[row.index('source')]});")
+        lines.append(f"operation.hears({comm}, {names[row.index('source')]}, {names[row.index('rtag', 'tag')]});")
     else:
         lines.append(f"operation.within({comm});")
+    if row.has("dest"):
+        whither = f"{names[row.index('dest')]}, {names[row.index('stag', 'tag')]}"
+        lines.append(f"operation.will_send({whither});" if row.body == "Psend_init" else  # filled after it was started
+                     f"operation.sends({whither}, {names[row.index('sbuf', 'buf')]}, "
+                     f"{names[row.index('scount', 'count')]}, {names[row.index('stype', 'type')]});")
+    elif not row.has("source"):
+        lines += describe_sources(row, names)
     if row.has("rtypes"):
         lines.append(f'if constexpr (!kSolo) operation.has_types_per_rank("{row.name}: called from Fortran");')
     if row.body in ("Isendrecv", "Isendrecv_replace"):

@@ -74,7 +74,7 @@ int run_job(const Launch& launch) {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   const auto restore = [&] { ::dup2(own_stdout.get(), STDOUT_FILENO); };
   try {
-    Job job = Job::start(launch.command, launch.environment);
+    Job job = Job::start({launch.command, launch.environment, {}, {}});
     restore();
     const int status = job.wait();
     if (!job.await_descendants(status == 0 ? 0s : 5s) && status != 0) job.terminate();

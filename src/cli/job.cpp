@@ -65,28 +65,58 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
+// A process in the form that the system wants.
+struct Prepared {
+  explicit Prepared(const Process& process)
+      : arguments(pointers(process.command)),
+        environment(pointers(process.environment)),
+        directory(process.directory.empty() ? nullptr : process.directory.c_str()),
+        file(process.file.empty() ? arguments[0] : process.file.c_str()) {}
+  std::vector<char*> arguments;
+  std::vector<char*> environment;
+  const char* directory;
+  const char* file;
+};
+
 // In the child: only async-signal-safe calls. Reports errno through the pipe when it cannot become the command.
-[[noreturn]] void become(const char* file, char* const* arguments, char* const* environment, const char* directory,
-                         int report, const sigset_t& mask) {
+[[noreturn]] void become(const Prepared& process, int report, const sigset_t& mask) {
   restore_handlers();
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  if (!directory || ::chdir(directory) == 0) ::execvpe(file, arguments, environment);
+  if (!process.directory || ::chdir(process.directory) == 0)
+    ::execvpe(process.file, process.arguments.data(), process.environment.data());
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof error);
   ::_exit(kNotFound);
 }
 
+[[noreturn]] void become_all(const std::vector<Prepared>& processes, int report, const sigset_t& mask) {
+  for (const Prepared& process : processes)
+    if (::fork() == 0) become(process, report, mask);
+  restore_handlers();
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::close(report);
+  int first = 0;
+  for (;;) {
+    int status = 0;
+    if (::waitpid(-1, &status, 0) < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
+    if (first == 0) first = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  ::_exit(first);
+}
+
 }  // namespace
 
-Job Job::start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-               const std::string& directory, const std::string& file) {
-  if (command.empty()) throw UserError("there is no command to run");
+Job Job::start_all(const std::vector<Process>& processes) {
+  if (processes.empty() || processes[0].command.empty()) throw UserError("there is no command to run");
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) fail("cannot make a pipe: {}", error_text(errno));
   const UniqueFd report_in(pipe_ends[0]);
   UniqueFd report_out(pipe_ends[1]);
-  const auto arguments = pointers(command);
-  const auto variables = pointers(environment);
+  std::vector<Prepared> prepared;
+  for (const Process& process : processes) prepared.emplace_back(process);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   last_signal = 0;
 
@@ -97,9 +127,8 @@ Job Job::start(const std::vector<std::string>& command, const std::vector<std::s
   ::sigprocmask(SIG_SETMASK, &all, &mask);
   install_handlers();
   const pid_t child = ::fork();
-  if (child == 0)
-    become(file.empty() ? arguments[0] : file.c_str(), arguments.data(), variables.data(),
-           directory.empty() ? nullptr : directory.c_str(), report_out.get(), mask);
+  if (child == 0 && prepared.size() == 1) become(prepared[0], report_out.get(), mask);
+  if (child == 0) become_all(prepared, report_out.get(), mask);
   const int fork_error = errno;
   handed_to = child;
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -115,7 +144,7 @@ Job Job::start(const std::vector<std::string>& command, const std::vector<std::s
   while (got < 0 && errno == EINTR);
   if (got == sizeof error) {
     job.wait();
-    throw UserError(fmt::format("cannot run {}: {}", printable(command[0]), error_text(error)),
+    throw UserError(fmt::format("cannot run {}: {}", printable(processes[0].command[0]), error_text(error)),
                     error == ENOENT ? kNotFound : kNotRunnable);
   }
   return job;

@@ -16,12 +16,20 @@
 
 namespace reprise::cli {
 
+// What to run, and how.
+struct Process {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;
+  std::string directory;  // empty: here
+  std::string file;       // if it is not what command[0] says: a program may look at its name
+};
+
 class Job {
  public:
-  // Throws UserError with status 126 or 127 when the command cannot be started. An empty `directory` means here. `file`
-  // is what to run if that is not what command[0] says: a program may look at its name.
-  static Job start(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                   const std::string& directory = {}, const std::string& file = {});
+  // Throws UserError with status 126 or 127 when the command cannot be started.
+  static Job start(const Process& process) { return start_all({process}); }
+  // Several side by side: a process of their own starts them, and ends as the first of them that did not end well.
+  static Job start_all(const std::vector<Process>& processes);
   Job(Job&& other) noexcept;
   Job& operator=(Job&&) = delete;
   ~Job();  // restores signal handling; does not end anything

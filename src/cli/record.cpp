@@ -192,7 +192,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   analyze::Exit launcher;
   std::vector<std::uint32_t> living;
   try {
-    Job job = Job::start(launch.command, launch.environment);
+    Job job = Job::start({launch.command, launch.environment, {}, {}});
     status = job.wait();
     manifest.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     living = collect_leftovers(job, status, dir_fd, manifest.trace_id);

@@ -59,25 +59,25 @@ void check_architecture(const OpenTrace& trace) {
          printable(trace.manifest.architecture), machine_architecture());
 }
 
-Recorded read_recorded(const OpenTrace& trace, std::optional<std::uint32_t> only) {
+Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>& only) {
   Recorded recorded;
   const std::uint32_t ranks =
       std::max<std::uint32_t>(trace.manifest.ranks, trace.ranks.empty() ? 0 : trace.ranks.back() + 1);
   const std::uint32_t expected = trace.manifest.complete ? trace.manifest.logs : ranks;
-  if (ranks == 0 || (!only && trace.ranks.size() != expected))
+  if (ranks == 0 || (only.empty() && trace.ranks.size() != expected))
     fail("{} cannot be replayed: it holds {} of {}", printable(trace.path), trace.ranks.size(),
          counted(expected, "log"));
-  // A rank without a log was ended before it made a call. But in a run that came to its own end nobody was: there was no
-  // room for that log, and the others cannot go on without what it sent.
-  if (!only && trace.ranks.size() < ranks && trace.manifest.complete && trace.manifest.exit_status == 0)
+  // A rank without a log was ended before it made a call. But in a run that came to its own end nobody was: there was
+  // no room for that log, and the others cannot go on without what it sent.
+  if (only.empty() && trace.ranks.size() < ranks && trace.manifest.complete && trace.manifest.exit_status == 0)
     fail("{} cannot be replayed: it holds {} of {}, although the run ended well; the others could not be recorded",
          printable(trace.path), trace.ranks.size(), counted(ranks, "log"));
   recorded.logs.resize(ranks);
   std::set<std::string> checked;
-  if (only)
+  if (!only.empty())
     for (Monitor::Log& log : recorded.logs) log.absent = true;
   for (const std::uint32_t rank : trace.ranks) {
-    if (only && rank != *only) continue;
+    if (!only.empty() && std::find(only.begin(), only.end(), rank) == only.end()) continue;
     const auto reader = trace::RankReader::open(trace.fd.get(), rank, trace.manifest.trace_id);
     if (!reader) fail("{}/{}", printable(trace.path), reader.error().what);
     recorded.logs[rank] = {reader->total_events(), reader->end().kind == trace::EndKind::Stopped,

@@ -1,7 +1,6 @@
 // Facts about a recorded run that a replay needs before it starts, and what is said about how it ended.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,8 @@ struct Recorded {
 };
 
 // Throws UserError: logs are missing or unreadable, or a program is not the recorded one.
-// `only`: this rank runs alone, and the logs of the others may be missing.
-Recorded read_recorded(const OpenTrace& trace, std::optional<std::uint32_t> only = {});
+// `only`: these ranks run, each for itself, and the logs of the others may be missing. Empty: all.
+Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>& only = {});
 void check_architecture(const OpenTrace& trace);
 // Throws UserError if the trace says that it cannot be replayed; names what cannot be forced.
 void refuse_what_cannot_be_replayed(const OpenTrace& trace);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analyze/number_set.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/choose_mpi.hpp"
@@ -24,6 +25,7 @@ struct Options {
   std::string directory;
   bool yes = false;
   bool quiet = false;
+  bool ignore_sent = false;
   double stall_seconds = 0;
   std::optional<std::uint32_t> rank;  // alone
 };
@@ -50,8 +52,27 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
                                         {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
                                         {"REPRISE_MONITOR", monitor.address()},
                                         {"REPRISE_PLACES", monitor.places()}});
-  Job job = Job::start(launch.command, launch.environment, directory);
+  Job job = Job::start({launch.command, launch.environment, directory, {}});
   return watch_replay(job, monitor, trace, recorded, {options.quiet, !other_command.empty()});
+}
+
+// Those that are to run without the others; none: all run together.
+std::vector<std::uint32_t> chosen_ranks(const OpenTrace& trace, std::optional<std::uint32_t> rank,
+                                        const std::string& list) {
+  if (rank) return {*rank};
+  std::vector<std::uint32_t> ranks;
+  if (list.empty()) return ranks;
+  const auto wanted = value_or_fail(analyze::NumberSet::parse(list == "all" ? "0-" : list));
+  for (const auto& [first, named_last] : wanted.ranges()) {
+    const std::uint64_t last = named_last == UINT64_MAX ? trace.manifest.ranks - 1 : named_last;
+    if (first > last || last >= trace.manifest.ranks)
+      fail("there is no rank {}: the recorded run had {}", std::max(first, last),
+           counted(trace.manifest.ranks, "rank"));
+    for (std::uint64_t i = first; i <= last; ++i) ranks.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
 }
 
 }  // namespace
@@ -59,6 +80,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
 int replay_command(int argc, char** argv) {
   Options options;
   DebuggerOptions debugger;
+  std::string together;
   CLI::App app(
       "Runs a recorded command again; every outcome is forced to be the recorded one.\n"
       "The exit status is the program's own, as recorded; 75 if the replay diverged,\n"
@@ -76,6 +98,14 @@ int replay_command(int argc, char** argv) {
   app.add_option("--rank", options.rank,
                  "Replay only this rank, alone, from its recorded values (see reprise record --data)")
       ->type_name("R");
+  app.add_option("--ranks", together, "Replay these ranks, each from its recorded values, in causal order")
+      ->type_name("RANKS")
+      ->check([](const std::string& text) {
+        const auto ranks = analyze::NumberSet::parse(text == "all" ? "0-" : text);
+        return ranks ? std::string() : ranks.error().what;
+      });
+  app.add_flag("--ignore-sent", options.ignore_sent,
+               "With --rank: go on if the rank sends other bytes than in the recorded run");
   app.add_flag("--gdb", debugger.gdb,
                "With --rank: in gdb, stopped before main; what follows is for gdb: --gdb -ex run -ex bt");
   app.add_option("--gdb-server", debugger.server, "With --rank: in gdbserver, which listens there")
@@ -87,13 +117,16 @@ int replay_command(int argc, char** argv) {
   }
   if (const auto status = parse(app, line.own)) return *status;
   const OpenTrace trace = open_trace(options.directory);
-  if (options.rank && !line.command.empty()) fail("replay: --rank runs the recorded program itself, not a COMMAND");
-  if (!options.rank && (debugger.gdb || !debugger.server.empty()))
+  if (options.rank && !together.empty()) fail("replay: either --rank or --ranks");
+  const std::vector<std::uint32_t> alone = chosen_ranks(trace, options.rank, together);
+  if (!alone.empty() && !line.command.empty()) fail("replay: --rank runs the recorded program itself, not a COMMAND");
+  if (alone.size() != 1 && (debugger.gdb || !debugger.server.empty()))
     fail("replay: a debugger holds one process: say which with --rank R (recorded with --data R)");
   if (!debugger.server.empty() && debugger.server.find(':') == std::string::npos)
     debugger.server.insert(0, ":");  // a port alone
-  if (options.rank)
-    return solo_replay(trace, {*options.rank, options.yes, options.quiet, options.stall_seconds, debugger});
+  if (!alone.empty())
+    return solo_replay(trace,
+                       {alone, options.yes, options.quiet, options.ignore_sent, options.stall_seconds, debugger});
   return replay(trace, line.command, options);
 }
 

@@ -1,6 +1,12 @@
 #include "cli/solo.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/ranges.h>
+
 #include <filesystem>
+#include <set>
 
 #include "base/process.hpp"
 #include "base/text.hpp"
@@ -12,6 +18,7 @@
 #include "cli/watch_replay.hpp"
 #include "engine/data_log.hpp"
 #include "trace/rank_reader.hpp"
+#include "virtual/companions.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -52,36 +59,60 @@ void refuse_what_cannot_run_alone(const OpenTrace& trace, std::uint32_t rank) {
       fail("rank {} cannot be replayed alone: {}", rank, printable(note.text));
 }
 
+// Where the ranks count for each other: a file without a name.
+class Counters {
+ public:
+  Counters() : file_(::memfd_create("reprise-companions", MFD_CLOEXEC)) {
+    constexpr auto kSize = virtual_world::kSharedCounters * sizeof(virtual_world::SharedCounter);
+    if (!file_ || ::ftruncate(file_.get(), kSize) != 0)
+      fail("cannot make a file in memory for the order of ranks: {}", error_text(errno));
+  }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get()); }
+
+ private:
+  UniqueFd file_;
+};
+
 }  // namespace
 
 int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
   check_architecture(trace);
-  refuse_what_cannot_run_alone(trace, options.rank);
-  const Recorded recorded = read_recorded(trace, options.rank);
+  for (const std::uint32_t rank : options.ranks) refuse_what_cannot_run_alone(trace, rank);
+  const Recorded recorded = read_recorded(trace, options.ranks);
   refuse_what_cannot_be_replayed(trace);
-  const Program program = recorded_program(trace, options.rank);
-  const std::vector<std::string>& command = program.arguments;
-  if (command.empty() || program.path.empty()) fail("the log of rank {} names no program", options.rank);
-  confirm(trace, command, program.directory, options.yes);
   const bool debugged = options.debugger.gdb || !options.debugger.server.empty();
   constexpr double kForEver = 1e9;  // people think as long as they like
-  Monitor monitor(recorded.logs, false, patience_for(recorded, trace.manifest.complete, true,
-                                                     debugged ? kForEver : options.stall_seconds));
+  Monitor monitor(recorded.logs, false,
+                  patience_for(recorded, trace.manifest.complete, true, debugged ? kForEver : options.stall_seconds));
   const std::string library = value_or_fail(find_preload_library(trace.manifest.mpi));
-  const Launch launch = prepare_solo_launch(command, trace.manifest.mpi, library,
-                                            {{"REPRISE_MODE", "replay"},
-                                             {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
-                                             {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
-                                             {"REPRISE_RANK", std::to_string(options.rank)},
-                                             {"REPRISE_MONITOR", monitor.address()},
-                                             {"REPRISE_PLACES", monitor.places()}},
-                                            program.variables);
-  if (debugged) {
-    const Launch debugger = in_debugger(launch, program.path, options.debugger);
-    Job job = Job::start(debugger.command, debugger.environment, program.directory);
-    return watch_debugger(job, monitor, trace);
+  const Counters counters;
+  std::vector<Process> processes;
+  std::set<std::vector<std::string>> confirmed;
+  for (const std::uint32_t rank : options.ranks) {
+    const Program program = recorded_program(trace, rank);
+    const std::vector<std::string>& command = program.arguments;
+    if (command.empty() || program.path.empty()) fail("the log of rank {} names no program", rank);
+    if (confirmed.insert(command).second) confirm(trace, command, program.directory, options.yes);
+    Variables variables{{"REPRISE_MODE", "replay"},
+                        {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
+                        {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
+                        {"REPRISE_RANK", std::to_string(rank)},
+                        {"REPRISE_IGNORE_SENT", options.ignore_sent || debugged ? "1" : "0"},
+                        {"REPRISE_MONITOR", monitor.address()},
+                        {"REPRISE_PLACES", monitor.places()}};
+    if (options.ranks.size() > 1) {
+      variables.emplace_back("REPRISE_COMPANIONS", counters.path());
+      variables.emplace_back("REPRISE_TOGETHER", fmt::format("{}", fmt::join(options.ranks, ",")));
+    }
+    Launch launch = prepare_solo_launch(command, trace.manifest.mpi, library, variables, program.variables);
+    if (debugged) {
+      const Launch debugger = in_debugger(launch, program.path, options.debugger);
+      Job job = Job::start({debugger.command, debugger.environment, program.directory, {}});
+      return watch_debugger(job, monitor, trace);
+    }
+    processes.push_back({std::move(launch.command), std::move(launch.environment), program.directory, program.path});
   }
-  Job job = Job::start(launch.command, launch.environment, program.directory, program.path);
+  Job job = Job::start_all(processes);
   return watch_replay(job, monitor, trace, recorded, {options.quiet, true});
 }
 

@@ -1,8 +1,9 @@
-// reprise replay --rank: one rank of a recorded run, alone, from the values that reached it.
+// reprise replay --rank, --ranks: one rank of a recorded run, alone, from the values that reached it; or several, each
+// from its own values, in causal order (virtual/companions.hpp).
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "cli/gdb.hpp"
 #include "cli/trace_dir.hpp"
@@ -10,9 +11,10 @@
 namespace reprise::cli {
 
 struct SoloOptions {
-  std::uint32_t rank = 0;
+  std::vector<std::uint32_t> ranks;
   bool yes = false;
   bool quiet = false;
+  bool ignore_sent = false;
   double stall_seconds = 0;
   DebuggerOptions debugger;
 };

@@ -20,9 +20,19 @@ namespace {
 constexpr std::size_t kDigests = 1u << 14;
 constexpr std::uint64_t kNoRepetition = UINT64_MAX;
 
+XXH128_hash_t hash_of(std::span<const DataRun> runs) {
+  if (runs.size() == 1) return XXH3_128bits(runs[0].from, runs[0].size);
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (const DataRun& run : runs) XXH3_128bits_update(&state, run.from, run.size);
+  return XXH3_128bits_digest(&state);
+}
+
 bool may_repeat(std::uint64_t size) { return size >= kSmallestRepeated && size <= kLargestRepeated; }
 
 }  // namespace
+
+std::uint32_t digest_of(std::span<const DataRun> runs) { return static_cast<std::uint32_t>(hash_of(runs).low64); }
 
 Result<void> DataRecorder::open(int dir_fd, const trace::LogIdentity& identity, const trace::Info& info, bool plain,
                                 std::uint64_t limit) {
@@ -36,15 +46,7 @@ Result<void> DataRecorder::open(int dir_fd, const trace::LogIdentity& identity, 
 
 // Which part has the same bytes; as a distance. The part counts as known from now on.
 std::uint64_t DataRecorder::look_for_repetition(std::span<const DataRun> runs, std::uint64_t size) {
-  XXH128_hash_t hash;
-  if (runs.size() == 1) {
-    hash = XXH3_128bits(runs[0].from, runs[0].size);
-  } else {
-    XXH3_state_t state;
-    XXH3_128bits_reset(&state);
-    for (const DataRun& run : runs) XXH3_128bits_update(&state, run.from, run.size);
-    hash = XXH3_128bits_digest(&state);
-  }
+  const XXH128_hash_t hash = hash_of(runs);
   const Digest digest{hash.low64, hash.high64 ^ size};
   Known& slot = known_[digest.low % kDigests];
   if (slot.digest == digest && slot.behind + kRepeatWindow > repeatable_bytes_ + size && slot.number < repeatables_)

@@ -33,6 +33,7 @@ enum class DataKind : std::uint8_t {
   Partition = 3,   // one partition of such an operation; fields: its number, the partition
   World = 4,       // the first entry of a rank: what it is told about the world
   Failure = 5,     // a call that brings nothing else has failed; the first field says which
+  Sent = 7,        // what the rank sends with the call that follows; fields: bytes, digest
   Stopped = 6,     // the last entry: there is no more room (--max-size), although the run goes on
 };
 
@@ -50,6 +51,9 @@ struct DataRun {
   const void* from = nullptr;
   std::size_t size = 0;
 };
+
+// Of all these bytes, one after the other.
+std::uint32_t digest_of(std::span<const DataRun> runs);
 
 class DataRecorder {
  public:

@@ -27,6 +27,8 @@ class DataReplayer {
   // What the operation with this number brought. It may have been logged before the program asked for it.
   Got completion(std::uint64_t post, DataEntry& out);
   Got partition(std::uint64_t post, std::int64_t partition, DataEntry& out);
+  // What the call that is being made sent then.
+  Got sent(DataEntry& out) { return next(DataKind::Sent, out); }
   // Did the call with this number fail? Asked of calls that bring nothing else.
   bool failure(std::int64_t number, DataEntry& out);
   // The program will not ask for it any more: its outcome, if that was passed already.

@@ -40,6 +40,7 @@ Configuration read_environment() {
     configuration.data_limit = std::strtoull(environment("REPRISE_DATA_LIMIT"), nullptr, 10);
   if (configuration.mode == Mode::Replay && *environment("REPRISE_RANK"))
     configuration.solo_rank = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANK"), nullptr, 10));
+  configuration.compares_sent = *environment("REPRISE_IGNORE_SENT") != '1';
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
   return configuration;
 }

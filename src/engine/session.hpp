@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <pthread.h>
 #include <span>
@@ -29,6 +30,7 @@ struct Configuration {
   std::string data;  // recording: whose values are recorded, too: "all", or ranks like "3,17-19"
   std::uint64_t data_limit = UINT64_MAX;
   std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
+  bool compares_sent = true;               // and does it send what it sent then?
 };
 
 // What a front end knows about the process once its API is up.
@@ -66,9 +68,12 @@ class Session {
   DataRecorder& data() { return stream().data; }
   // Replaying: does this rank run alone?
   bool solo() const { return configuration_.solo_rank.has_value(); }
+  bool compares_sent() const { return configuration_.compares_sent; }
   // Before attach().
   void begin_solo();
   DataReplayer& values();
+  // Solo: every outcome of an operation with a request that any thread of this rank got.
+  void each_completion(const std::function<void(DataEntry&)>& visit) const;
 
   // A call. In replay it does not return if the log ends here or differs.
   void call(FunctionId function, const void* caller, const Arguments& arguments);

@@ -26,6 +26,21 @@ Result<DataReplayer> Session::open_values(std::uint32_t thread) const {
   return DataReplayer(std::move(*reader));
 }
 
+void Session::each_completion(const std::function<void(DataEntry&)>& visit) const {
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return;
+  for (const std::uint32_t thread : trace::streams_of(dir, *configuration_.solo_rank)) {
+    if (!trace::has_data(dir, *configuration_.solo_rank, thread)) continue;
+    auto reader = DataReader::open(dir, {configuration_.trace_id, *configuration_.solo_rank, thread});
+    while (reader) {
+      auto entry = reader->next();
+      if (!entry || !*entry) break;  // whoever needs what is damaged will find out
+      if ((*entry)->kind == DataKind::Completion) visit(**entry);
+    }
+  }
+  close(dir);
+}
+
 void Session::begin_solo() {
   auto values = open_values(0);
   if (!values) give_up(values.error().what);

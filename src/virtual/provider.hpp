@@ -1,8 +1,8 @@
 // Who answers for the processes that are not there.
 //
 // The virtual world (world.hpp) knows who is in which communicator; what the others do is a provider's to say. In solo
-// replay that is the trace (trace_provider.hpp). An explorer that runs all ranks and matches their messages can stand in
-// the same place.
+// replay that is the trace (trace_provider.hpp). An explorer that runs all ranks and matches their messages can stand
+// in the same place.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,13 @@ struct Outcome {
   std::vector<std::int64_t> numbers;             // what else it said
 };
 
+// What leaves this rank, as far as it can be compared.
+struct Message {
+  std::int64_t bytes = 0;
+  std::uint32_t digest = 0;
+  bool operator==(const Message&) const = default;
+};
+
 // Operations with a request are known by this number; it counts those that were made active.
 using Ticket = std::uint64_t;
 
@@ -46,6 +53,10 @@ class Provider {
   virtual Outcome call() = 0;
   // The call that is being made brings nothing: its outcome, if it failed. `number` tells such calls apart.
   virtual std::optional<Outcome> failure(std::int64_t number) = 0;
+  // What the call that is being made should send.
+  virtual Message sent() = 0;
+  // The tag of the message that this receive will get, if that is known already.
+  virtual std::optional<int> tag(Ticket ticket) = 0;
   virtual Outcome completion(Ticket ticket) = 0;
   virtual Outcome partition(Ticket ticket, int partition) = 0;
   // The program has given its request back before it was complete. Its outcome, if it is there; otherwise it will come

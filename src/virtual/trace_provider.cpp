@@ -81,7 +81,8 @@ std::optional<Communicator> TraceProvider::new_communicator() {
 
 void TraceProvider::deliver_arrived() {
   for (DataEntry& entry : values().take_arrived())
-    if (arrived) arrived(static_cast<Ticket>(entry.field(0)), StoredOutcome::take(entry.fields, 1, std::move(entry.parts)));
+    if (arrived)
+      arrived(static_cast<Ticket>(entry.field(0)), StoredOutcome::take(entry.fields, 1, std::move(entry.parts)));
 }
 
 Outcome TraceProvider::call() {
@@ -97,6 +98,24 @@ std::optional<Outcome> TraceProvider::failure(std::int64_t number) {
   deliver_arrived();
   if (!failed) return std::nullopt;
   return StoredOutcome::take(entry.fields, 1, std::move(entry.parts));
+}
+
+Message TraceProvider::sent() {
+  DataEntry entry;
+  insist(values().sent(entry));
+  return {entry.field(0), static_cast<std::uint32_t>(entry.field(1))};
+}
+
+void TraceProvider::learn_tags() {
+  Session::get().each_completion([this](DataEntry& entry) {
+    const auto outcome = StoredOutcome::take(entry.fields, 1, {});
+    if (outcome.status) tags_[static_cast<Ticket>(entry.field(0))] = outcome.status->tag;
+  });
+}
+
+std::optional<int> TraceProvider::tag(Ticket ticket) {
+  const auto found = tags_.find(ticket);
+  return found == tags_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Outcome TraceProvider::completion(Ticket ticket) {

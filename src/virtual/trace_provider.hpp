@@ -1,6 +1,8 @@
 // The trace as a provider: a rank's log says who is in a new communicator, its data what each call brought.
 #pragma once
 
+#include <unordered_map>
+
 #include "virtual/provider.hpp"
 
 namespace reprise::virtual_world {
@@ -12,6 +14,8 @@ class TraceProvider final : public Provider {
  public:
   // Reads the first entry. Does not return if there is none.
   void begin();
+  // Reads all values once, for tag().
+  void learn_tags();
 
   int rank() override { return rank_; }
   int ranks() override { return ranks_; }
@@ -21,6 +25,8 @@ class TraceProvider final : public Provider {
   std::optional<Communicator> new_communicator() override;
   Outcome call() override;
   std::optional<Outcome> failure(std::int64_t number) override;
+  Message sent() override;
+  std::optional<int> tag(Ticket ticket) override;
   Outcome completion(Ticket ticket) override;
   Outcome partition(Ticket ticket, int partition) override;
   std::optional<Outcome> freed(Ticket ticket) override;
@@ -30,6 +36,7 @@ class TraceProvider final : public Provider {
 
   int rank_ = 0;
   int ranks_ = 1;
+  std::unordered_map<Ticket, int> tags_;
   std::optional<std::int64_t> attributes_[static_cast<std::size_t>(Attribute::kCount)];
 };
 

@@ -33,8 +33,8 @@ Likeness compare(const Communicator& one, const Communicator& other);
 
 using Handle = std::uint64_t;
 
-// Several threads may ask at once. What find() returns stays where it is until it is removed, which a valid program does
-// not do while it uses it.
+// Several threads may ask at once. What find() returns stays where it is until it is removed, which a valid program
+// does not do while it uses it.
 class World {
  public:
   void add(Handle carrier, Communicator communicator) {

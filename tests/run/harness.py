@@ -208,7 +208,7 @@ class Scene:
         child.stem, child.began, child.command = stem, time.monotonic(), command
         return child
 
-    def finish(self, child, limit=120):
+    def finish(self, child, limit=300):
         """Waits for a started command and for everything that it left behind."""
         end = time.monotonic() + limit
         while child.poll() is None and time.monotonic() < end:
@@ -236,7 +236,7 @@ class Scene:
         read = lambda suffix: Path(f"{child.stem}.{suffix}").read_text(errors="replace")
         return Result(child.command, child.returncode, read("out"), read("err"), time.monotonic() - child.began)
 
-    def run(self, command, limit=120, env=None, cwd=None, answer=None):
+    def run(self, command, limit=300, env=None, cwd=None, answer=None):
         stdin = subprocess.DEVNULL
         if answer is not None:
             path = self.dir / "answer"
@@ -287,36 +287,46 @@ class Scene:
     def outputs(self):
         return {path.name: path.read_bytes() for path in sorted(self.out.glob("out-*.txt"))}
 
-    def plain(self, command, limit=120):
+    def plain(self, command, limit=300):
         self.clear()
         result = self.run(command, limit)
         return result, self.outputs()
 
-    def record(self, command, trace=None, limit=120, words=(), **options):
+    def record(self, command, trace=None, limit=300, words=(), **options):
         self.clear()
         trace = trace or self.dir / "trace"
         result = self.run([self.settings.reprise, "record", *words, "-o", trace, "--", *command], limit, **options)
         return result, self.outputs()
 
-    def replay(self, trace=None, limit=120, **options):
+    def replay(self, trace=None, limit=300, **options):
         self.clear()
         result = self.run([self.settings.reprise, "replay", "--yes", trace or self.dir / "trace"], limit, **options)
         return result, self.outputs()
 
-    def solo(self, rank, trace=None, limit=120, words=(), **options):
+    def solo(self, rank, trace=None, limit=300, words=(), **options):
         """Replays one rank alone."""
         self.clear()
         result = self.run([self.settings.reprise, "replay", "--yes", "--rank", rank, *words,
                            trace or self.dir / "trace"], limit, **options)
         return result, self.outputs()
 
+    def side_by_side(self, ranks, trace=None, limit=240, words=()):
+        """Replays some ranks, each from its own values."""
+        self.clear()
+        result = self.run([self.settings.reprise, "replay", "--yes", "--ranks", ranks, *words,
+                           trace or self.dir / "trace"], limit)
+        return result, self.outputs()
+
     def check_solo(self, recorded, ranks, status=0, trace=None):
-        """Every rank alone gives what it gave then, and nobody else gives anything."""
+        """Every rank alone gives what it gave then, and nobody else gives anything. So do all of them side by side."""
         for rank in range(ranks):
             replay, outputs = self.solo(rank, trace)
             self.check_status(replay, status, f"rank {rank} alone")
             name = f"out-{rank}.txt"
             self.check_same({name: recorded[name]}, outputs, f"rank {rank} alone", replay)
+        replay, outputs = self.side_by_side("all", trace)
+        self.check_status(replay, status, "all ranks side by side")
+        self.check_same(recorded, outputs, "all ranks side by side", replay)
 
     # -- judging -----------------------------------------------------------------------------------------------------
 

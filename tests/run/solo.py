@@ -225,13 +225,90 @@ def gdb_without_rank(scene):
     scene.check(result.status == 125 and "--rank" in result.err, "not refused", result)
 
 
+# -- several ranks ---------------------------------------------------------------------------------------------------
+
+def order(scene):
+    """(kind, from, to, number) -> its line in the file that all ranks write to."""
+    lines = (scene.out / "order.log").read_text().splitlines()
+    places = {}
+    for place, line in enumerate(lines):
+        kind, *numbers = line.split()
+        places.setdefault((kind, *map(int, numbers)), place)
+    return places
+
+
+def too_early(places):
+    """What was received before it was sent, or ended before it was begun by those who were needed."""
+    found = []
+    for (kind, one, other, number), place in places.items():
+        if kind == "receive":
+            needed = [("send", one, other, number)]
+        elif kind == "broadcast-ended":
+            needed = [("broadcast", one, one, number)]
+        elif kind == "leave":
+            needed = [("enter", rank, other, number) for rank in range(other)]
+        else:
+            continue
+        found += [f"{kind} {one} {other} {number}" for key in needed if key in places and places[key] > place]
+    return found
+
+
+def causal_order(scene):
+    ranks = 4
+    _, recorded = record_all(scene, scene.launch(ranks, scene.program("solo_together")), ranks)
+    scene.check(not too_early(order(scene)), "the recorded run itself is in no order")
+    for chosen in ("all", "0,2-3"):
+        replay, outputs = scene.side_by_side(chosen)
+        scene.check_status(replay, 0, f"ranks {chosen}")
+        early = too_early(order(scene))
+        scene.check(not early, f"ranks {chosen}: {len(early)} too early: {early[:5]}", replay)
+        expected = {name: text for name, text in recorded.items() if chosen == "all" or name != "out-1.txt"}
+        scene.check_same(expected, outputs, f"ranks {chosen}", replay)
+    # Without an order between them, they do come too early: otherwise this test shows nothing.
+    scene.clear()
+    for process in [scene.start([scene.settings.reprise, "replay", "--yes", "--rank", rank, scene.dir / "trace"])
+                    for rank in range(ranks)]:
+        process.wait(120)
+    scene.check(too_early(order(scene)), "ranks that know nothing of each other are in order, too")
+
+
+def sent_is_compared(scene):
+    program = scene.program("solo_sends")
+    scene.clear()
+    (scene.out / "number").write_text("1")
+    trace = scene.dir / "trace"
+    result = scene.run([scene.settings.reprise, "record", "-o", trace, *ALL, "--", *scene.launch(2, program)])
+    scene.check_status(result, 0, "record")
+    for number, words, status in (("1", (), 0), ("2", (), 75), ("2", ("--ignore-sent",), 0)):
+        scene.clear()
+        (scene.out / "number").write_text(number)
+        result = scene.run([scene.settings.reprise, "replay", "--yes", "--rank", 0, *words, trace])
+        what = f"with {number} in the file {' '.join(words)}"
+        scene.check_status(result, status, what)
+        if status == 75:
+            scene.check("sends other bytes" in result.err, f"{what}: does not say so", result)
+            # The first message has the number behind its end; the second, by MPI_Start, sends it.
+            scene.check("MPI_Start" in result.err and "solo_sends.c:" in result.err, f"{what}: not where", result)
+
+
+def bad_sets(scene):
+    _, recorded = scene.record(scene.launch(3, scene.program("recv_any")), words=("--data", "0-1"))
+    trace = scene.dir / "trace"
+    for words, text in ((("--ranks", "0-7"), "there is no rank 7"), (("--ranks", "0,2"), "rank 2 were not recorded"),
+                        (("--ranks", "0-1", "--gdb"), "one process"), (("--ranks", "x"), "--ranks"),
+                        (("--ranks", "0-1", "--rank", "1"), "either --rank or --ranks")):
+        result = scene.run([scene.settings.reprise, "replay", "--yes", trace, *words])
+        scene.check_status(result, 125, " ".join(words))
+        scene.check(text in result.err, f"{' '.join(words)}: does not say {text!r}", result)
+
+
 def cases(mpi):
     listed = {name: program(name) for name in PROGRAMS}
     listed |= {f"family-{name.replace(' ', '-')}": family(name) for name in families.PROGRAMS
                if mpi == "mpich" or name not in families.MPI_4_ONLY}
     listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
                "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
-               "crash": crash, "gdb-backtrace": backtrace, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
+               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
     if mpi == "openmpi":  # what Debian builds mpi4py and hpcc with
         listed |= {"python-buffers": python("python_buffers"), "python-objects": python("python_objects"), "hpcc": hpcc}
     return [Case("solo", mpi, name, function) for name, function in listed.items()]

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 Job shell(const std::string& script) {
-  return Job::start({"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin", "WORD=hello"});
+  return Job::start({{"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin", "WORD=hello"}, {}, {}});
 }
 
 TEST(Job, GivesTheWaitStatus) {
@@ -35,7 +35,7 @@ TEST(Job, PollDoesNotBlock) {
 
 int start_failure(const std::string& program) {
   try {
-    Job::start({program}, {});
+    Job::start({{program}, {}, {}, {}});
   } catch (const UserError& error) {
     return error.status();
   }

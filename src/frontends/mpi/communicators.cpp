@@ -92,6 +92,12 @@ std::int64_t Communicators::number(MPI_Comm comm) {
   return found == alive_.end() ? engine::kNoComm : found->second;
 }
 
+std::uint64_t Communicators::uid(MPI_Comm comm) {
+  engine::Session::Lock lock(engine::Session::get());
+  const auto found = alive_.find(handle_key(comm));
+  return found == alive_.end() ? 0 : all_[static_cast<std::size_t>(found->second)].uid;
+}
+
 std::optional<MPI_Comm> Communicators::handle(std::int64_t number) const {
   if (number < 0 || static_cast<std::size_t>(number) >= all_.size()) return std::nullopt;
   const Communicator& found = all_[static_cast<std::size_t>(number)];

@@ -24,6 +24,9 @@ class Communicators {
   // engine::kNoComm for a communicator that was never seen made. entry.hpp keeps the last answer per thread.
   std::int64_t number(MPI_Comm comm);
 
+  // Its name; 0 for one that was never seen made.
+  std::uint64_t uid(MPI_Comm comm);
+
   // The handle of a communicator that is alive.
   std::optional<MPI_Comm> handle(std::int64_t number) const;
 

@@ -29,7 +29,7 @@ std::optional<int> attribute(int keyval) {
   int flag = 0;
   int* value = nullptr;
   library_function<int (*)(MPI_Comm, int, void*, int*)>(Function::Comm_get_attr)(handles().comm_world, keyval, &value,
-                                                                                &flag);
+                                                                                 &flag);
   return flag && value ? std::optional(*value) : std::nullopt;
 }
 
@@ -73,6 +73,7 @@ void leave_border() { border_requests().give_back_kept(); }
 void stand_alone() {
   Session::get().begin_solo();
   static_cast<virtual_world::TraceProvider&>(provider()).begin();
+  join_companions();
   put_types_at_border();
   put_completion_at_border(true);
   put_communication_at_border(true);

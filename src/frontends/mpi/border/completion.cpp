@@ -157,8 +157,7 @@ struct Recording {
     using Real = int (*)(MPI_Request, int, int*);
     const int rc = library_function<Real>(Function::Parrived, kFlavor)(request, partition, flag);
     const auto known = border_requests().find(request);
-    if (rc == MPI_SUCCESS && *flag && known && known->active)
-      known->operation.log_partition(known->post, partition);
+    if (rc == MPI_SUCCESS && *flag && known && known->active) known->operation.log_partition(known->post, partition);
     return rc;
   }
 
@@ -226,7 +225,8 @@ struct Solo {
   static int Waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
     int flag = 0;
     int index = MPI_UNDEFINED;
-    const int rc = Testany(count, requests, &index, &flag, statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses);
+    const int rc =
+        Testany(count, requests, &index, &flag, statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses);
     *outcount = index == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
     if (index != MPI_UNDEFINED) indices[0] = index;
     return rc;

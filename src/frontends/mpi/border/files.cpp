@@ -83,8 +83,7 @@ int amode_of_file(MPI_File file, int* amode) {
 }
 
 int raise_again(MPI_File file, int error) {
-  if (error != MPI_SUCCESS)
-    library_function<int (*)(MPI_File, int)>(Function::File_call_errhandler)(file, error);
+  if (error != MPI_SUCCESS) library_function<int (*)(MPI_File, int)>(Function::File_call_errhandler)(file, error);
   return error;
 }
 

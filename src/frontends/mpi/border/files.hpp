@@ -1,7 +1,7 @@
 // Files of a rank that runs alone: what was read then is read again, what was written is not written again.
 //
-// The program's handle is a real file of its own that nobody sees (deleted when it is closed), so views, hints, atomicity
-// and error handlers are the library's. Who opened it together, and how, is kept here.
+// The program's handle is a real file of its own that nobody sees (deleted when it is closed), so views, hints,
+// atomicity and error handlers are the library's. Who opened it together, and how, is kept here.
 #pragma once
 
 #include <optional>

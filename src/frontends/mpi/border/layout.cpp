@@ -36,9 +36,9 @@ bool ask_positions(MPI_Datatype type, std::ptrdiff_t lower, std::size_t span, st
     for (std::size_t i = 0; i < span; ++i) element[i] = static_cast<std::uint8_t>(i >> shift);
     int position = 0;
     using Pack = int (*)(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm);
-    const int rc = library_function<Pack>(Function::Pack)(element.data() - lower, 1, type, packed.data(),
-                                                          static_cast<int>(packed.size()), &position,
-                                                          handles().comm_self);
+    const int rc =
+        library_function<Pack>(Function::Pack)(element.data() - lower, 1, type, packed.data(),
+                                               static_cast<int>(packed.size()), &position, handles().comm_self);
     if (rc != MPI_SUCCESS || static_cast<std::size_t>(position) != where.size()) return false;
     for (std::size_t j = 0; j < where.size(); ++j) where[j] |= static_cast<std::uint32_t>(packed[j]) << shift;
     if (shift == 24) break;
@@ -77,7 +77,8 @@ std::shared_ptr<const Layout> ask_layout(MPI_Datatype type) {
   }
   for (const std::uint32_t position : where) {
     const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(true_lower) + position;
-    if (!layout->runs.empty() && layout->runs.back().offset + static_cast<std::ptrdiff_t>(layout->runs.back().size) == offset)
+    if (!layout->runs.empty() &&
+        layout->runs.back().offset + static_cast<std::ptrdiff_t>(layout->runs.back().size) == offset)
       ++layout->runs.back().size;
     else layout->runs.push_back({offset, 1});
   }

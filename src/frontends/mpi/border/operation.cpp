@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/address_remains.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/files.hpp"
@@ -36,7 +37,8 @@ bool was_cancelled(const MPI_Status& status) {
   return cancelled != 0;
 }
 
-// Calls that bring nothing are counted, so that those that failed can be found again; those with a request by its number.
+// Calls that bring nothing are counted, so that those that failed can be found again; those with a request by its
+// number.
 thread_local std::int64_t t_quiet_calls = 0;
 constexpr std::int64_t kWithRequest = std::int64_t{1} << 48;
 
@@ -48,13 +50,115 @@ void log_failure(std::int64_t number, int rc) {
 
 }  // namespace
 
-void Operation::fills(void* buffer, MPI_Count count, MPI_Datatype type) {
-  if (count <= 0) return;
+// None of something that cannot be touched.
+std::optional<Operation::Region> Operation::region(void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (count <= 0) return std::nullopt;
   auto layout = layout_of(type);
   const std::uint64_t bytes = static_cast<std::uint64_t>(count) * layout->size;
   if (!layout->known) not_solo("a datatype is too large for its layout to be found out");
-  if (bytes == 0 || !layout->known) return;
-  regions_.push_back({buffer, bytes, std::move(layout)});
+  if (bytes == 0 || !layout->known) return std::nullopt;
+  return Region{buffer, bytes, std::move(layout)};
+}
+
+void Operation::fills(void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (auto filled = region(buffer, count, type)) regions_.push_back(std::move(*filled));
+}
+
+void Operation::sends(int dest, int tag, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  will_send(dest, tag);
+  if (dest == MPI_PROC_NULL) return;
+  outgoing_.compared = true;
+  outgoing_.content = region(const_cast<void*>(buffer), count, type).value_or(Region{});
+}
+
+std::vector<DataRun> Operation::outgoing_runs() const {
+  std::vector<DataRun> runs;
+  const Region& all = outgoing_.content;
+  if (all.layout)
+    all.layout->visit(all.buffer, all.bytes, [&](const std::uint8_t* from, std::size_t size) {
+      runs.push_back({from, size});
+    });
+  return runs;
+}
+
+virtual_world::Message Operation::message() const {
+  const Region& all = outgoing_.content;
+  if (!all.layout) return {};
+  const DataRun whole{all.buffer, all.bytes};
+  return {static_cast<std::int64_t>(all.bytes),
+          all.layout->solid ? engine::digest_of({&whole, 1}) : engine::digest_of(outgoing_runs())};
+}
+
+void Operation::log_sent() const {
+  if (!outgoing_.compared) return;
+  const virtual_world::Message sent = message();
+  const std::int64_t fields[] = {sent.bytes, sent.digest};
+  Session::get().data().add(DataKind::Sent, fields, {}, {});
+}
+
+// Whether the program computed what it did in the recorded run shows when it sends it. But an address is another one in
+// every run, and so is memory that once held one and was never written to.
+void Operation::sends_other_bytes(const virtual_world::Message& recorded) const {
+  static std::atomic<bool> warned{false};
+  Session& session = Session::get();
+  const auto bytes = static_cast<std::int64_t>(outgoing_.content.bytes);
+  const std::vector<DataRun> runs = outgoing_runs();
+  const AddressRemains addresses;
+  const bool has_address =
+      std::any_of(runs.begin(), runs.end(), [&](const DataRun& run) { return addresses.in(run.from, run.size); });
+  if (!session.compares_sent() || (bytes == recorded.bytes && has_address)) {
+    if (!warned.exchange(true))
+      session.supervisor().warn("sends other bytes than in the recorded run, from call " +
+                                std::to_string(session.replayer().next_event()) + " on" +
+                                (has_address ? ": an address, or memory that was never written to" : ""));
+    return;
+  }
+  const std::string reason =
+      bytes != recorded.bytes
+          ? "the call sends " + std::to_string(bytes) + " bytes, in the recorded run " + std::to_string(recorded.bytes)
+          : "the call sends other bytes than in the recorded run (--ignore-sent goes on)";
+  session.insist(session.replayer().mismatch(reason.c_str()));
+}
+
+void Operation::begins(std::optional<virtual_world::Ticket> ticket) {
+  if (outgoing_.compared) {
+    const virtual_world::Message recorded = provider().sent();
+    if (recorded != message()) sends_other_bytes(recorded);
+  }
+  virtual_world::Companions* const others = companions();
+  if (!others) return;
+  if (const auto channel = channel_to(comm_, outgoing_.to, outgoing_.tag)) others->sends(*channel);
+  number_ = 0;
+  if (hears_ && ticket && takes_ == Takes::Now) {
+    if (const auto channel = channel_of(provider().tag(*ticket))) number_ = others->posts(*channel);
+  } else if (is_collective_) {
+    number_ = others->enters(communicators().uid(comm_), provider().rank());
+  }
+}
+
+// As far as it is known before the message is there. Wrappers have replaced MPI_ANY_SOURCE.
+std::optional<virtual_world::Channel> Operation::channel_of(std::optional<int> tag) const {
+  if (tag_ != MPI_ANY_TAG) tag = tag_;
+  else if (size_unknown_) tag.reset();  // the library does not tell it
+  return tag ? channel_from(comm_, source_, *tag) : std::nullopt;
+}
+
+void Operation::await_senders(const Outcome& outcome) {
+  virtual_world::Companions* const others = companions();
+  if (!others) return;
+  if (is_collective_ && (is_barrier_ || !regions_.empty())) {
+    Session::get().posted();  // meanwhile other threads may make their calls
+    for (const int member : members_behind(comm_, sources_, root_, some_))
+      others->awaits(communicators().uid(comm_), member, number_);
+  }
+  if (!hears_ || takes_ == Takes::Already || file_ || from_nobody() || !outcome.status || outcome.status->cancelled)
+    return;
+  const auto channel =
+      size_unknown_ ? channel_of(std::nullopt) : channel_from(comm_, outcome.status->source, outcome.status->tag);
+  if (!channel) return;
+  if (number_ == 0) number_ = takes_ == Takes::NotYet ? others->next(*channel) : others->posts(*channel);
+  Session::get().posted();
+  others->receives(*channel, number_);
 }
 
 // Of a message, as many bytes as came.
@@ -78,8 +182,9 @@ void Operation::add_entry(DataKind kind, const std::int64_t* first, std::size_t 
   for (const Region& region : regions_) {
     const std::uint64_t bytes = std::min(region.bytes, message);
     parts.push_back(bytes);
-    region.layout->visit(region.buffer, bytes,
-                         [&](const std::uint8_t* from, std::size_t size) { runs.push_back({from, size}); });
+    region.layout->visit(region.buffer, bytes, [&](const std::uint8_t* from, std::size_t size) {
+      runs.push_back({from, size});
+    });
   }
   Session::get().data().add(kind, {fields, count}, parts, runs);
 }
@@ -90,6 +195,7 @@ int Operation::logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), 
     if (!logged) log(t_error.code, status);
     logged = true;
   };
+  log_sent();
   int rc;
   {
     AtBorder in_flight(settle);
@@ -125,8 +231,8 @@ void Operation::log_partition(std::uint64_t post, int partition) {
   const std::uint64_t elements = all.bytes / all.layout->size / static_cast<std::uint64_t>(partitions_);
   const std::uint64_t bytes = elements * all.layout->size;
   std::vector<DataRun> runs;
-  auto* const begin = static_cast<std::uint8_t*>(all.buffer) +
-                      static_cast<std::ptrdiff_t>(elements) * partition * all.layout->extent;
+  auto* const begin =
+      static_cast<std::uint8_t*>(all.buffer) + static_cast<std::ptrdiff_t>(elements) * partition * all.layout->extent;
   all.layout->visit(begin, bytes, [&](const std::uint8_t* from, std::size_t size) { runs.push_back({from, size}); });
   const std::int64_t fields[] = {static_cast<std::int64_t>(post), partition, MPI_SUCCESS, 0};
   Session::get().data().add(DataKind::Partition, fields, {&bytes, 1}, runs);
@@ -137,8 +243,8 @@ void Operation::write_partition(const Outcome& outcome, int partition) const {
   const Region& all = regions_.front();
   const std::uint64_t elements = all.bytes / all.layout->size / static_cast<std::uint64_t>(partitions_);
   const std::uint8_t* from = outcome.parts[0].data();
-  auto* const begin = static_cast<std::uint8_t*>(all.buffer) +
-                      static_cast<std::ptrdiff_t>(elements) * partition * all.layout->extent;
+  auto* const begin =
+      static_cast<std::uint8_t*>(all.buffer) + static_cast<std::ptrdiff_t>(elements) * partition * all.layout->extent;
   const std::uint64_t bytes = std::min<std::uint64_t>(elements * all.layout->size, outcome.parts[0].size());
   all.layout->visit(begin, bytes, [&](std::uint8_t* to, std::size_t size) {
     std::memcpy(to, from, size);
@@ -159,7 +265,8 @@ void Operation::write(const Outcome& outcome) const {
 }
 
 int Operation::log_later(int rc, const MPI_Request* request, bool persistent) {
-  if (rc == MPI_SUCCESS && brings()) border_requests().add(*request, std::move(*this), persistent);
+  if (rc == MPI_SUCCESS && (brings() || (persistent && outgoing_.compared)))
+    border_requests().add(*request, std::move(*this), persistent);
   if (t_error.code == 0) log_failed_post(rc);  // otherwise that was done when the error handler was called
   return rc;
 }
@@ -167,12 +274,15 @@ int Operation::log_later(int rc, const MPI_Request* request, bool persistent) {
 void Operation::log_failed_post(int rc) { log_failure(kWithRequest + static_cast<std::int64_t>(g_posts.next()), rc); }
 
 int Operation::answer(MPI_Status* status) {
+  begins();
   if (!brings()) {
+    await_senders({});
     if (hears_) show_empty_status(status, MPI_PROC_NULL);
     const auto failed = provider().failure(++t_quiet_calls);
     return failed ? raise(*failed) : MPI_SUCCESS;
   }
   const Outcome outcome = provider().call();
+  await_senders(outcome);
   write(outcome);
   if (outcome.status) show_status(*outcome.status, status);
   return raise(outcome);
@@ -184,65 +294,11 @@ std::optional<int> Operation::failed() {
 }
 
 int Operation::answer_later(MPI_Request* request, bool persistent) {
+  if (!persistent) begins(g_posts.next());
   if (const auto failed = provider().failure(kWithRequest + static_cast<std::int64_t>(g_posts.next())))
     return raise(*failed);
   return border_requests().carry(std::move(*this), persistent, request);
 }
-
-// --- where this rank stands -----------------------------------------------------------------------------------------
-
-int rank_in(MPI_Comm comm) {
-  int rank = 0;
-  resolve_function<int (*)(MPI_Comm, int*)>(Function::Comm_rank)(comm, &rank);
-  return rank;
-}
-
-namespace {
-
-bool is_inter(MPI_Comm comm) {
-  int flag = 0;
-  resolve_function<int (*)(MPI_Comm, int*)>(Function::Comm_test_inter)(comm, &flag);
-  return flag != 0;
-}
-
-}  // namespace
-
-int blocks_in(MPI_Comm comm) {
-  int size = 0;
-  resolve_function<int (*)(MPI_Comm, int*)>(is_inter(comm) ? Function::Comm_remote_size : Function::Comm_size)(comm,
-                                                                                                             &size);
-  return size;
-}
-
-int neighbours_in(MPI_Comm comm) {
-  int kind = MPI_UNDEFINED;
-  int count = 0;
-  resolve_function<int (*)(MPI_Comm, int*)>(Function::Topo_test)(comm, &kind);
-  if (kind == MPI_CART) {
-    resolve_function<int (*)(MPI_Comm, int*)>(Function::Cartdim_get)(comm, &count);
-    return 2 * count;
-  }
-  if (kind == MPI_GRAPH) {
-    resolve_function<int (*)(MPI_Comm, int, int*)>(Function::Graph_neighbors_count)(comm, rank_in(comm), &count);
-    return count;
-  }
-  int leaving = 0;
-  int weighted = 0;
-  if (kind == MPI_DIST_GRAPH)
-    resolve_function<int (*)(MPI_Comm, int*, int*, int*)>(Function::Dist_graph_neighbors_count)(comm, &count, &leaving,
-                                                                                                &weighted);
-  return count;
-}
-
-bool is_root(MPI_Comm comm, int root) {
-  return root == MPI_ROOT || (root >= 0 && !is_inter(comm) && root == rank_in(comm));
-}
-
-bool is_served_by(MPI_Comm comm, int root) {
-  return root >= 0 && (is_inter(comm) || root != rank_in(comm));
-}
-
-bool takes_part(MPI_Comm, int root) { return root >= 0; }
 
 // --- statuses and errors --------------------------------------------------------------------------------------------
 
@@ -257,9 +313,7 @@ void show_status(const virtual_world::Status& status, MPI_Status* out) {
   library_function<int (*)(MPI_Status*, int)>(Function::Status_set_cancelled)(out, status.cancelled ? 1 : 0);
 }
 
-void show_empty_status(MPI_Status* out, int source) {
-  show_status({source, MPI_ANY_TAG, 0, false, MPI_SUCCESS}, out);
-}
+void show_empty_status(MPI_Status* out, int source) { show_status({source, MPI_ANY_TAG, 0, false, MPI_SUCCESS}, out); }
 
 int Operation::raise(const Outcome& outcome) const {
   if (file_) return raise_again(*file_, outcome.error);

@@ -10,7 +10,9 @@
 #include <optional>
 #include <vector>
 
+#include "frontends/mpi/border/causality.hpp"
 #include "frontends/mpi/border/layout.hpp"
+#include "frontends/mpi/border/position.hpp"
 #include "frontends/mpi/entry.hpp"
 #include "frontends/mpi/library.hpp"
 #include "virtual/provider.hpp"
@@ -39,14 +41,44 @@ class Operation {
   // -- what it is --
 
   // It takes one message of at most so many elements from this rank; how many bytes came, its status says.
-  void hears(MPI_Comm comm, int source) {
+  void hears(MPI_Comm comm, int source, int tag) {
     comm_ = comm;
     hears_ = true;
-    from_nobody_ = source == MPI_PROC_NULL;
+    source_ = source;
+    tag_ = tag;
   }
+  // It sends so many elements to this rank.
+  void sends(int dest, int tag, const void* buffer, MPI_Count count, MPI_Datatype type);
+  // The same if what it sends is only known later.
+  void will_send(int dest, int tag) {
+    outgoing_.to = dest;
+    outgoing_.tag = tag;
+  }
+  // It only looks at it (MPI_Probe).
+  void leaves_it() { takes_ = Takes::NotYet; }
   // The message that a probe found.
-  void takes_message() { hears_ = true; }
+  void takes_message() {
+    hears_ = true;
+    takes_ = Takes::Already;
+  }
   void within(MPI_Comm comm) { comm_ = comm; }
+  // It is a collective, and brings data from these.
+  void brings_from(Sources sources, int root = 0) {
+    is_collective_ = true;
+    sources_ = sources;
+    root_ = root;
+  }
+  // It brings nothing but the news that the others have come.
+  void is_barrier() { is_barrier_ = true; }
+  // Only from those whose count is not zero.
+  template <class Count>
+  void brings_from(Sources sources, const Count* counts, int n) {
+    is_collective_ = true;
+    sources_ = Sources::Nobody;
+    for (int i = 0; companions() && i < n; ++i)
+      if (counts[i] > 0) some_.push_back(i);
+    if (!some_.empty()) sources_ = sources;
+  }
   // It concerns this file. `transfers`: its status says how much was read or written.
   void at(MPI_File file, bool transfers) {
     file_ = file;
@@ -60,22 +92,24 @@ class Operation {
     if (n <= 0) return;
     const auto extent = layout_of(type)->extent;
     for (int i = 0; i < n; ++i)
-      if (counts[i] > 0) fills(static_cast<char*>(buffer) + static_cast<std::ptrdiff_t>(places[i]) * extent, counts[i], type);
+      if (counts[i] > 0)
+        fills(static_cast<char*>(buffer) + static_cast<std::ptrdiff_t>(places[i]) * extent, counts[i], type);
   }
   template <class Count, class Place>
   void fills_each(void* buffer, const Count* counts, const Place* places, const MPI_Datatype* types, int n) {
     for (int i = 0; i < n; ++i)
-      if (counts[i] > 0) fills(static_cast<char*>(buffer) + static_cast<std::ptrdiff_t>(places[i]), counts[i], types[i]);
+      if (counts[i] > 0)
+        fills(static_cast<char*>(buffer) + static_cast<std::ptrdiff_t>(places[i]), counts[i], types[i]);
   }
 
-  // Types, one per rank. Open MPI's Fortran layer converts as many as the real communicator has members, which in a solo
-  // replay is one.
+  // Types, one per rank. Open MPI's Fortran layer converts as many as the real communicator has members, which in a
+  // solo replay is one.
   void has_types_per_rank(const char* function);
 
   // -- recording: the library has returned rc --
 
-  // The call itself: `call` gets the status that the program wants to see, or ours if it ignores it. If an error handler
-  // of the program is called and never returns, what is known by then is logged.
+  // The call itself: `call` gets the status that the program wants to see, or ours if it ignores it. If an error
+  // handler of the program is called and never returns, what is known by then is logged.
   template <class Call>
   int logged(MPI_Status* programs, Call call) {
     MPI_Status* const status = programs == MPI_STATUS_IGNORE ? &own_status_ : programs;
@@ -88,6 +122,7 @@ class Operation {
   // The same for a call that makes a request.
   template <class Call>
   int logged_later(const MPI_Request* request, bool persistent, Call call) {
+    if (!persistent) log_sent();
     auto settle = [&] { log_failed_post(t_error.code); };
     int rc;
     {
@@ -102,19 +137,26 @@ class Operation {
   int answer(MPI_Status* status);
   // Of a call that brings nothing: the error, if it failed then. The error handler is not called.
   std::optional<int> failed();
-  // Calls the error handler that was called then, if one was; otherwise the communicator's or the file's, if there was an
-  // error.
+  // Calls the error handler that was called then, if one was; otherwise the communicator's or the file's, if there was
+  // an error.
   int raise(const virtual_world::Outcome& outcome) const;
   int answer_later(MPI_Request* request, bool persistent);
 
   // -- what the request table needs --
 
+  // It begins: what it sends is logged. A persistent one does so whenever it is started.
+  void log_sent() const;
+  // The same in a solo replay: what it sends is compared, and those that wait for it may go on.
+  // `ticket`: of an operation with a request.
+  void begins(std::optional<virtual_world::Ticket> ticket = {});
+  // In a solo replay, before what it brought is shown: waits until those that are replayed, too, have sent it.
+  void await_senders(const virtual_world::Outcome& outcome);
   // Does anything come with it that must be logged?
-  bool brings() const { return (hears_ && !from_nobody_) || !regions_.empty(); }
+  bool brings() const { return (hears_ && !from_nobody()) || !regions_.empty(); }
   void log_completion(std::uint64_t post, int error, const MPI_Status& status);
   void log_partition(std::uint64_t post, int partition);
   void write(const virtual_world::Outcome& outcome) const;
-  bool from_nobody() const { return from_nobody_; }
+  bool from_nobody() const { return source_ == MPI_PROC_NULL; }
   // MPI_Isendrecv: the library may not tell how much came, and to whom it listened.
   void is_combined();
   void partitions(int count) { partitions_ = count; }
@@ -122,11 +164,22 @@ class Operation {
 
  private:
   struct Region {
-    void* buffer;
-    std::uint64_t bytes;
+    void* buffer = nullptr;
+    std::uint64_t bytes = 0;
     std::shared_ptr<const Layout> layout;
   };
+  struct Outgoing {
+    int to = MPI_PROC_NULL;
+    int tag = 0;
+    bool compared = false;
+    Region content;  // without a layout: nothing
+  };
 
+  static std::optional<Region> region(void* buffer, MPI_Count count, MPI_Datatype type);
+  std::vector<engine::DataRun> outgoing_runs() const;
+  virtual_world::Message message() const;
+  std::optional<virtual_world::Channel> channel_of(std::optional<int> tag) const;
+  void sends_other_bytes(const virtual_world::Message& recorded) const;
   int log_later(int rc, const MPI_Request* request, bool persistent);
   static void log_failed_post(int rc);
   int logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), void* object);
@@ -136,22 +189,21 @@ class Operation {
   MPI_Comm comm_{};
   std::optional<MPI_File> file_;
   bool hears_ = false;
-  bool from_nobody_ = false;
+  int source_ = MPI_ANY_SOURCE;
+  int tag_ = MPI_ANY_TAG;
+  std::uint32_t number_ = 0;  // solo: of the message on its channel, or of the collective; 0: not known
+  bool is_collective_ = false;
+  bool is_barrier_ = false;
+  Sources sources_ = Sources::Nobody;
+  int root_ = 0;
+  std::vector<int> some_;
+  enum class Takes { Now, NotYet, Already } takes_ = Takes::Now;  // the message out of its channel
   bool size_unknown_ = false;
   int partitions_ = 0;
   std::vector<Region> regions_;
+  Outgoing outgoing_;
   MPI_Status own_status_{};
 };
-
-// Where this rank stands in a collective operation.
-int rank_in(MPI_Comm comm);
-int blocks_in(MPI_Comm comm);      // members that send to this rank: of an intercommunicator, the remote ones
-int neighbours_in(MPI_Comm comm);  // that send to this rank
-bool is_root(MPI_Comm comm, int root);
-// Not the root, and not one of its group that only watches (MPI_PROC_NULL).
-bool is_served_by(MPI_Comm comm, int root);
-// Every process that gets something, the root of an intracommunicator included.
-bool takes_part(MPI_Comm comm, int root);
 
 virtual_world::Provider& provider();
 // What the program sees of an outcome's status. `status` may be MPI_STATUS_IGNORE.

@@ -13,33 +13,33 @@ namespace {
 using ProbeFunction = int (*)(int, int, MPI_Comm, MPI_Status*);
 using MprobeFunction = int (*)(int, int, MPI_Comm, MPI_Message*, MPI_Status*);
 
-Operation message_from(MPI_Comm comm, int source) {
+Operation message_from(MPI_Comm comm, int source, int tag) {
   Operation op;
-  op.hears(comm, source);
+  op.hears(comm, source, tag);
   return op;
 }
 
 template <Flavor kFlavor>
 struct Recording {
   static int Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-    return message_from(comm, source).logged(status, [&](MPI_Status* into) {
+    return message_from(comm, source, tag).logged(status, [&](MPI_Status* into) {
       return library_function<ProbeFunction>(Function::Probe, kFlavor)(source, tag, comm, into);
     });
   }
   static int Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-    Operation op = message_from(comm, source);
+    Operation op = message_from(comm, source, tag);
     MPI_Status* const observed = op.observed(status);
     using Real = int (*)(int, int, MPI_Comm, int*, MPI_Status*);
     const int rc = library_function<Real>(Function::Iprobe, kFlavor)(source, tag, comm, flag, observed);
     return rc != MPI_SUCCESS || *flag ? op.log(rc, observed) : rc;
   }
   static int Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-    return message_from(comm, source).logged(status, [&](MPI_Status* into) {
+    return message_from(comm, source, tag).logged(status, [&](MPI_Status* into) {
       return library_function<MprobeFunction>(Function::Mprobe, kFlavor)(source, tag, comm, message, into);
     });
   }
   static int Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-    Operation op = message_from(comm, source);
+    Operation op = message_from(comm, source, tag);
     MPI_Status* const observed = op.observed(status);
     using Real = int (*)(int, int, MPI_Comm, int*, MPI_Message*, MPI_Status*);
     const int rc = library_function<Real>(Function::Improbe, kFlavor)(source, tag, comm, flag, message, observed);
@@ -97,8 +97,10 @@ void take_message(MPI_Message* message) {
 }
 
 struct Solo {
-  static int Probe(int source, int, MPI_Comm comm, MPI_Status* status) {
-    return message_from(comm, source).answer(status);
+  static int Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+    Operation op = message_from(comm, source, tag);
+    op.leaves_it();
+    return op.answer(status);
   }
   static int Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
     *flag = 1;
@@ -107,7 +109,7 @@ struct Solo {
   static int Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
     if (source == MPI_PROC_NULL)
       return library_function<MprobeFunction>(Function::Mprobe)(source, tag, own_communicator(), message, status);
-    const int rc = Probe(source, tag, comm, status);
+    const int rc = message_from(comm, source, tag).answer(status);
     return rc == MPI_SUCCESS ? make_message(message) : rc;
   }
   static int Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {

@@ -43,13 +43,15 @@ void BorderRequests::started(MPI_Request handle, std::uint64_t index) {
   request->active = true;
   request->seen = false;
   request->outcome.reset();
+  if (engine::mode() == engine::Mode::Record) request->operation.log_sent();
+  else request->operation.begins(request->post);
 }
 
 void BorderRequests::completed(MPI_Request handle, const std::shared_ptr<Request>& request, int error,
                                const MPI_Status& status, bool gone) {
   if (!request || !request->active) return;
   if (gone) look_at_kept();
-  if (!request->seen) request->operation.log_completion(request->post, error, status);
+  if (!request->seen && request->operation.brings()) request->operation.log_completion(request->post, error, status);
   request->seen = true;
   if (!gone) return;
   request->active = false;
@@ -59,7 +61,7 @@ void BorderRequests::completed(MPI_Request handle, const std::shared_ptr<Request
 // The program has given it back, but its message may still come, and must be logged when it does.
 bool BorderRequests::keep(MPI_Request handle) {
   const auto request = find(handle);
-  if (!request || !request->active || request->seen) {
+  if (!request || !request->active || request->seen || !request->operation.brings()) {
     remove(handle, request);
     return false;
   }
@@ -146,6 +148,7 @@ int BorderRequests::carry(Operation operation, bool persistent, MPI_Request* han
 const Outcome& BorderRequests::outcome_of(Request& request) {
   if (!request.outcome) {
     request.outcome = request.operation.brings() ? provider().completion(request.post) : Outcome();
+    request.operation.await_senders(*request.outcome);
     request.operation.write(*request.outcome);
   }
   return *request.outcome;

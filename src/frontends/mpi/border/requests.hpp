@@ -22,7 +22,7 @@ class BorderRequests {
     std::uint64_t post = 0;
     bool persistent = false;
     bool active = false;
-    bool seen = false;  // recording: its entry is logged
+    bool seen = false;                              // recording: its entry is logged
     std::optional<virtual_world::Outcome> outcome;  // solo, if the program has only asked (MPI_Request_get_status)
   };
 
@@ -62,7 +62,7 @@ class BorderRequests {
   std::atomic<std::size_t> count_{0};
   std::unordered_map<std::uint64_t, std::shared_ptr<Request>> all_;
   std::atomic<bool> any_kept_{false};
-  std::vector<MPI_Request> kept_;                          // recording: freed while active
+  std::vector<MPI_Request> kept_;                         // recording: freed while active
   std::unordered_map<std::uint64_t, Operation> orphans_;  // solo: freed while active, by post
 };
 

@@ -166,7 +166,8 @@ int Dist_graph_neighbors(MPI_Comm comm, int in, int* sources, int* source_weight
   copy(graph->sources, in, sources);
   copy(graph->destinations, out, destinations);
   if (graph->weighted && source_weights != unweighted()) copy(graph->source_weights, in, source_weights);
-  if (graph->weighted && destination_weights != unweighted()) copy(graph->destination_weights, out, destination_weights);
+  if (graph->weighted && destination_weights != unweighted())
+    copy(graph->destination_weights, out, destination_weights);
   return MPI_SUCCESS;
 }
 
