@@ -127,7 +127,6 @@ class DataReader {
   std::string name_;
   std::vector<std::uint8_t> bytes_;
   std::deque<std::vector<std::uint8_t>> repeatable_;  // the last ones
-  std::uint64_t repeatables_ = 0;
   std::uint64_t kept_bytes_ = 0;
   std::uint64_t entries_ = 0;
   bool stopped_ = false;

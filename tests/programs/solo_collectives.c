@@ -232,6 +232,23 @@ static void two_groups(void) {
   MPI_Comm_free(&half);
 }
 
+// Operations that are complete when they are posted: libraries give the same handle to several of them.
+static void at_once_complete(void) {
+  int in[4], out[4] = {0, 0, 0, 0};
+  MPI_Request requests[4];
+  fill(in, 4, 9);
+  MPI_Iallgather(&in[0], 1, MPI_INT, &out[0], 1, MPI_INT, MPI_COMM_SELF, &requests[0]);
+  MPI_Iallreduce(&in[1], &out[1], 1, MPI_INT, MPI_SUM, MPI_COMM_SELF, &requests[1]);
+  MPI_Iscan(&in[2], &out[2], 1, MPI_INT, MPI_SUM, MPI_COMM_SELF, &requests[2]);
+  MPI_Ialltoall(&in[3], 1, MPI_INT, &out[3], 1, MPI_INT, MPI_COMM_SELF, &requests[3]);
+  for (int done = 0; done < 4;) {
+    int count, indices[4];
+    MPI_Waitsome(4, requests, &count, indices, MPI_STATUSES_IGNORE);
+    done += count;
+  }
+  show("on my own", out, sizeof out);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   n = world_size;
@@ -244,6 +261,7 @@ int main(int argc, char** argv) {
     derived(MPI_COMM_WORLD);
     neighbours();
     two_groups();
+    at_once_complete();
   }
   MPI_Op_free(&op);
   finish();

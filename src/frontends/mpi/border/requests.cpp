@@ -20,7 +20,21 @@ std::shared_ptr<BorderRequests::Request> BorderRequests::find(MPI_Request handle
   return found == all_.end() ? nullptr : found->second;
 }
 
+// Libraries give the same handle to all operations that were complete when they were posted (a collective of one
+// process, a receive from MPI_PROC_NULL). Whatever the earlier one brought is there.
+void BorderRequests::settle_namesake(MPI_Request handle) {
+  const auto earlier = find(handle);
+  if (!earlier || !earlier->active || earlier->seen || !earlier->operation.brings()) return;
+  MPI_Status status{};
+  int flag = 0;
+  using Ask = int (*)(MPI_Request, int*, MPI_Status*);
+  if (library_function<Ask>(Function::Request_get_status)(handle, &flag, &status) == MPI_SUCCESS && flag)
+    earlier->operation.log_completion(earlier->post, MPI_SUCCESS, status);
+  earlier->seen = true;
+}
+
 void BorderRequests::add(MPI_Request handle, Operation operation, bool persistent) {
+  if (engine::mode() == engine::Mode::Record) settle_namesake(handle);
   auto request = std::make_shared<Request>(
       Request{std::move(operation), g_posts.next(), persistent, !persistent, false, std::nullopt});
   const Spin spin(&lock_);

@@ -55,6 +55,7 @@ class BorderRequests {
   int free(const std::shared_ptr<Request>& request, MPI_Request* handle);
 
  private:
+  void settle_namesake(MPI_Request handle);
   const virtual_world::Outcome& outcome_of(Request& request);
   static void arrived(virtual_world::Ticket ticket, const virtual_world::Outcome& outcome);
 
