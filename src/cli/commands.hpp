@@ -8,6 +8,7 @@ namespace reprise::cli {
 int record_command(int argc, char** argv);
 int replay_command(int argc, char** argv);
 int show_command(int argc, char** argv);
+int extract_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
 int version_command(int argc, char** argv);
 

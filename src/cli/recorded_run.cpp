@@ -59,7 +59,7 @@ void check_architecture(const OpenTrace& trace) {
          printable(trace.manifest.architecture), machine_architecture());
 }
 
-Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>& only) {
+Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>& only, const std::string& elsewhere) {
   Recorded recorded;
   const std::uint32_t ranks =
       std::max<std::uint32_t>(trace.manifest.ranks, trace.ranks.empty() ? 0 : trace.ranks.back() + 1);
@@ -83,7 +83,7 @@ Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>&
     recorded.logs[rank] = {reader->total_events(), reader->end().kind == trace::EndKind::Stopped,
                            trace.manifest.complete && trace.manifest.exit_status == 0, false};
     recorded.one_host &= reader->info("host") == host_name();
-    const std::string exe(reader->info("exe"));
+    const std::string exe = elsewhere.empty() ? std::string(reader->info("exe")) : elsewhere;
     if (!checked.insert(exe).second) continue;
     if (const auto same = same_program(exe, reader->info("build-id"), reader->info("exe-hash")); !same)
       fail("the program is not the recorded one: {}; rebuild that version, or record again",

@@ -18,8 +18,10 @@ struct Recorded {
 };
 
 // Throws UserError: logs are missing or unreadable, or a program is not the recorded one.
-// `only`: these ranks run, each for itself, and the logs of the others may be missing. Empty: all.
-Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>& only = {});
+// `only`: these ranks run, each for itself, and the logs of the others may be missing. Empty: all. `elsewhere`: where
+// the program is now, if it is not where it was.
+Recorded read_recorded(const OpenTrace& trace, const std::vector<std::uint32_t>& only = {},
+                       const std::string& elsewhere = {});
 void check_architecture(const OpenTrace& trace);
 // Throws UserError if the trace says that it cannot be replayed; names what cannot be forced.
 void refuse_what_cannot_be_replayed(const OpenTrace& trace);

@@ -48,31 +48,12 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, options.stall_seconds));
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
                                        {{"REPRISE_MODE", "replay"},
-                                        {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
+                                        {"REPRISE_DIR", std::filesystem::canonical(trace.files).string()},
                                         {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
                                         {"REPRISE_MONITOR", monitor.address()},
                                         {"REPRISE_PLACES", monitor.places()}});
   Job job = Job::start({launch.command, launch.environment, directory, {}});
   return watch_replay(job, monitor, trace, recorded, {options.quiet, !other_command.empty()});
-}
-
-// Those that are to run without the others; none: all run together.
-std::vector<std::uint32_t> chosen_ranks(const OpenTrace& trace, std::optional<std::uint32_t> rank,
-                                        const std::string& list) {
-  if (rank) return {*rank};
-  std::vector<std::uint32_t> ranks;
-  if (list.empty()) return ranks;
-  const auto wanted = value_or_fail(analyze::NumberSet::parse(list == "all" ? "0-" : list));
-  for (const auto& [first, named_last] : wanted.ranges()) {
-    const std::uint64_t last = named_last == UINT64_MAX ? trace.manifest.ranks - 1 : named_last;
-    if (first > last || last >= trace.manifest.ranks)
-      fail("there is no rank {}: the recorded run had {}", std::max(first, last),
-           counted(trace.manifest.ranks, "rank"));
-    for (std::uint64_t i = first; i <= last; ++i) ranks.push_back(static_cast<std::uint32_t>(i));
-  }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
 }
 
 }  // namespace
@@ -88,8 +69,10 @@ int replay_command(int argc, char** argv) {
       "replay");
   set_manners(app,
               "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
-              "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.");
-  app.add_option("directory", options.directory, "The trace (default: ./reprise.d/latest)")->type_name("DIR");
+              "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.\n"
+              "With --rank it is the program itself, if that is elsewhere now.");
+  app.add_option("directory", options.directory, "The trace, or a bundle (default: ./reprise.d/latest)")
+      ->type_name("DIR");
   app.add_flag("-y,--yes", options.yes, "Run the command of a trace that came from elsewhere without asking");
   app.add_flag("-q,--quiet", options.quiet, "No closing summary");
   app.add_option("--stall-timeout", options.stall_seconds, "Seconds without any movement until the replay is given up")
@@ -118,15 +101,16 @@ int replay_command(int argc, char** argv) {
   if (const auto status = parse(app, line.own)) return *status;
   const OpenTrace trace = open_trace(options.directory);
   if (options.rank && !together.empty()) fail("replay: either --rank or --ranks");
-  const std::vector<std::uint32_t> alone = chosen_ranks(trace, options.rank, together);
-  if (!alone.empty() && !line.command.empty()) fail("replay: --rank runs the recorded program itself, not a COMMAND");
+  std::vector<std::uint32_t> alone;
+  if (options.rank) alone = {*options.rank};
+  else if (!together.empty()) alone = ranks_in_list(trace, together);
   if (alone.size() != 1 && (debugger.gdb || !debugger.server.empty()))
     fail("replay: a debugger holds one process: say which with --rank R (recorded with --data R)");
   if (!debugger.server.empty() && debugger.server.find(':') == std::string::npos)
     debugger.server.insert(0, ":");  // a port alone
   if (!alone.empty())
-    return solo_replay(trace,
-                       {alone, options.yes, options.quiet, options.ignore_sent, options.stall_seconds, debugger});
+    return solo_replay(
+        trace, {alone, options.yes, options.quiet, options.ignore_sent, options.stall_seconds, debugger, line.command});
   return replay(trace, line.command, options);
 }
 

@@ -5,9 +5,11 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "analyze/number_set.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/launch.hpp"
@@ -47,18 +49,6 @@ Program recorded_program(const OpenTrace& trace, std::uint32_t rank) {
   return program;
 }
 
-void refuse_what_cannot_run_alone(const OpenTrace& trace, std::uint32_t rank) {
-  if (rank >= trace.manifest.ranks && trace.manifest.complete)
-    fail("there is no rank {}: the recorded run had {}", rank, counted(trace.manifest.ranks, "rank"));
-  if (!trace::has_data(trace.fd.get(), rank))
-    fail("the values that reached rank {} were not recorded: record again with --data {} (or --data all)", rank, rank);
-  if (const auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, 0}); !data)
-    fail("{}/{}", printable(trace.path), data.error().what);
-  for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest))
-    if (note.rank == rank && (note.key == "not-solo" || note.key == "no-data"))
-      fail("rank {} cannot be replayed alone: {}", rank, printable(note.text));
-}
-
 // Where the ranks count for each other: a file without a name.
 class Counters {
  public:
@@ -75,10 +65,40 @@ class Counters {
 
 }  // namespace
 
+void refuse_what_cannot_run_alone(const OpenTrace& trace, std::uint32_t rank) {
+  if (rank >= trace.manifest.ranks && trace.manifest.complete)
+    fail("there is no rank {}: the recorded run had {}", rank, counted(trace.manifest.ranks, "rank"));
+  if (!trace::has_data(trace.fd.get(), rank))
+    fail("the values that reached rank {} were not recorded: record again with --data {} (or --data all)", rank, rank);
+  if (const auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, 0}); !data)
+    fail("{}/{}", printable(trace.path), data.error().what);
+  for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest))
+    if (note.rank == rank && (note.key == "not-solo" || note.key == "no-data"))
+      fail("rank {} cannot be replayed alone: {}", rank, printable(note.text));
+}
+
+std::vector<std::uint32_t> ranks_in_list(const OpenTrace& trace, const std::string& list) {
+  std::vector<std::uint32_t> ranks;
+  const auto wanted = value_or_fail(analyze::NumberSet::parse(list == "all" ? "0-" : list));
+  for (const auto& [first, named_last] : wanted.ranges()) {
+    const std::uint64_t last = named_last == UINT64_MAX ? trace.manifest.ranks - 1 : named_last;
+    if (first > last || last >= trace.manifest.ranks)
+      fail("there is no rank {}: the recorded run had {}", std::max(first, last),
+           counted(trace.manifest.ranks, "rank"));
+    for (std::uint64_t i = first; i <= last; ++i) ranks.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
 int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
   check_architecture(trace);
   for (const std::uint32_t rank : options.ranks) refuse_what_cannot_run_alone(trace, rank);
-  const Recorded recorded = read_recorded(trace, options.ranks);
+  const std::string elsewhere = options.program.empty() ? "" : find_program(options.program[0]);
+  if (!options.program.empty() && elsewhere.empty())
+    throw UserError(fmt::format("cannot find the program {}", printable(options.program[0])), kNotFound);
+  const Recorded recorded = read_recorded(trace, options.ranks, elsewhere);
   refuse_what_cannot_be_replayed(trace);
   const bool debugged = options.debugger.gdb || !options.debugger.server.empty();
   constexpr double kForEver = 1e9;  // people think as long as they like
@@ -89,12 +109,18 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
   std::vector<Process> processes;
   std::set<std::vector<std::string>> confirmed;
   for (const std::uint32_t rank : options.ranks) {
-    const Program program = recorded_program(trace, rank);
+    Program program = recorded_program(trace, rank);
+    if (!options.program.empty()) {
+      program.path = std::filesystem::absolute(elsewhere);
+      program.directory = working_directory();
+      if (options.program.size() > 1) program.arguments = options.program;
+      else if (!program.arguments.empty()) program.arguments[0] = options.program[0];
+    }
     const std::vector<std::string>& command = program.arguments;
     if (command.empty() || program.path.empty()) fail("the log of rank {} names no program", rank);
     if (confirmed.insert(command).second) confirm(trace, command, program.directory, options.yes);
     Variables variables{{"REPRISE_MODE", "replay"},
-                        {"REPRISE_DIR", std::filesystem::canonical(trace.path).string()},
+                        {"REPRISE_DIR", std::filesystem::canonical(trace.files).string()},
                         {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
                         {"REPRISE_RANK", std::to_string(rank)},
                         {"REPRISE_IGNORE_SENT", options.ignore_sent || debugged ? "1" : "0"},

@@ -144,7 +144,12 @@ OpenTrace open_trace(const std::string& argument) {
   OpenTrace trace;
   trace.path = argument.empty() ? latest_trace() : argument;
   while (trace.path.size() > 1 && trace.path.back() == '/') trace.path.pop_back();
-  trace.fd = open_directory(trace.path, argument.empty() ? O_NOFOLLOW : 0);
+  trace.files = trace.path;
+  if (!argument.empty() && is_bundle(trace.path)) {
+    trace.unpacked.emplace(unpack_bundle(trace.path));
+    trace.files = trace.unpacked->path();
+  }
+  trace.fd = open_directory(trace.files, argument.empty() ? O_NOFOLLOW : 0);
   if (!trace.fd) fail("cannot open the trace {}: {}", printable(trace.path), error_text(errno));
   struct stat info {};
   if (::fstatat(trace.fd.get(), "manifest.json", &info, AT_SYMLINK_NOFOLLOW) != 0)
@@ -163,6 +168,12 @@ std::vector<std::uint32_t> ranks_with_logs(int dir_fd) {
   });
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+std::vector<std::string> trace_files(int dir_fd) {
+  std::vector<std::string> names;
+  for_each_entry(dir_fd, [&](std::string_view name) { names.emplace_back(name); });
+  return names;
 }
 
 std::uint64_t trace_size(int dir_fd) {

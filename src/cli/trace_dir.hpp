@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/process.hpp"
+#include "cli/bundle.hpp"
 #include "trace/manifest.hpp"
 
 namespace reprise::cli {
@@ -30,16 +32,19 @@ void set_latest(const NewTrace& trace);
 void discard(const NewTrace& trace);
 
 struct OpenTrace {
-  std::string path;
+  std::string path;   // as the user named it
+  std::string files;  // where they are: elsewhere if it is a bundle
+  std::optional<TemporaryDirectory> unpacked;
   UniqueFd fd;
   trace::Manifest manifest;
   std::vector<std::uint32_t> ranks;  // that have a log, ascending
 };
 
-// The trace that `argument` names, or the latest one if it is empty. Throws UserError.
+// The trace that `argument` names (a directory, or a bundle), or the latest one if it is empty. Throws UserError.
 OpenTrace open_trace(const std::string& argument);
 
 std::vector<std::uint32_t> ranks_with_logs(int dir_fd);
+std::vector<std::string> trace_files(int dir_fd);
 // Bytes of all files in the directory.
 std::uint64_t trace_size(int dir_fd);
 

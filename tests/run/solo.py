@@ -302,13 +302,76 @@ def bad_sets(scene):
         scene.check(text in result.err, f"{' '.join(words)}: does not say {text!r}", result)
 
 
+# -- for a colleague -------------------------------------------------------------------------------------------------
+
+def bundle(scene):
+    """One file is enough for whoever has the program, also if that is elsewhere."""
+    ranks, trace = 3, scene.dir / "trace"
+    program = scene.program("recv_any")
+    _, recorded = record_all(scene, scene.launch(ranks, program), ranks)
+    file, reprise = scene.dir / "rank1.reprise", scene.settings.reprise
+    result = scene.run([reprise, "extract", "--rank", 1, trace])
+    scene.check_status(result, 0, "extract")
+    scene.check(file.exists(), "there is no rank1.reprise", result)
+    again = scene.run([reprise, "extract", "--rank", 1, trace])
+    scene.check_status(again, 125, "extract to a file that exists")
+    whole = sum(path.stat().st_size for path in trace.glob("rank-1.*"))
+    scene.check(whole < file.stat().st_size < whole + 16384, f"it has {file.stat().st_size} bytes, the rank {whole}")
+    trace.rename(scene.dir / "away")
+    moved = scene.dir / "moved"
+    shutil.copy2(program, moved)
+    for words in ((), ("--", moved), ("--", moved, scene.out)):
+        scene.clear()
+        before = set((scene.dir / "tmp").iterdir())
+        replay = scene.run([reprise, "replay", "--yes", "--rank", 1, file, *words])
+        what = f"from the bundle {' '.join(map(str, words))}"
+        scene.check_status(replay, 0, what)
+        scene.check_same({"out-1.txt": recorded["out-1.txt"]}, scene.outputs(), what, replay)
+        scene.check(set((scene.dir / "tmp").iterdir()) == before, f"{what}: something was left behind", replay)
+    shown = scene.run([reprise, "show", "--rank", 1, file])
+    scene.check_status(shown, 0, "show of a bundle")
+    scene.check("MPI_" in shown.out, "show of a bundle shows no calls", shown)
+    for words, text in ((("--rank", 0, file), "not recorded"), (("--rank", 1, file, "--", scene.program("wtime")), "not the recorded one"),
+                        (("--rank", 1, file, "--", "./nowhere"), "cannot find"), ((file,), "1 of 3")):
+        result = scene.run([reprise, "replay", "--yes", *words])
+        scene.check_status(result, (125, 127), f"replay {words}")
+        scene.check(text in result.err, f"replay {words}: does not say {text!r}", result)
+
+
+def bad_bundle(scene):
+    """Cut anywhere, or with any byte changed, it is refused with one sentence, or replays as if nothing had happened."""
+    _, recorded = record_all(scene, scene.launch(2, scene.program("recv_any")), 2)
+    file, reprise, bad = scene.dir / "good.reprise", scene.settings.reprise, scene.dir / "bad.reprise"
+    scene.check_status(scene.run([reprise, "extract", "--ranks", "all", "-o", file, scene.dir / "trace"]), 0, "extract")
+    good = file.read_bytes()
+    variants = [(f"cut at {at}", good[:at]) for at in sorted(scene.random.sample(range(len(good)), 20))]
+    for at in sorted(scene.random.sample(range(len(good)), 20)) + [3, 20, 40]:
+        variants.append((f"byte {at} changed", good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1:]))
+    line_end = good.index(b"\n", good.index(b"\n") + 1)
+    for name in (b"../outside", b"rank-1/../../x", b"/etc/passwd", b"core"):
+        variants.append((f"with {name.decode()}", b"reprise bundle 1\n" + name + good[good.index(b" ", 20):line_end] +
+                         good[line_end:]))
+    variants.append(("with a size beyond all", b"reprise bundle 1\nmanifest.json 99999999999999999999 00\n"))
+    variants.append(("twice the same", b"reprise bundle 1\n" + b"exits 0 2d06800538d394c2\n" * 2 + b"end\n"))
+    before = {path for path in scene.dir.rglob("*")}
+    for what, content in variants:
+        bad.write_bytes(content)
+        result = scene.run([reprise, "replay", "--yes", "--rank", 0, bad])
+        scene.check_status(result, 125, what)
+        scene.check(len([line for line in result.err.splitlines() if line.startswith("reprise: ")]) == 1 and
+                    "bad.reprise" in result.err, f"{what}: not one sentence about the file", result)
+    bad.unlink()
+    left = {path for path in scene.dir.rglob("*") if not path.name.startswith("run-")} - before
+    scene.check(not left, f"left behind: {sorted(map(str, left))}")
+
+
 def cases(mpi):
     listed = {name: program(name) for name in PROGRAMS}
     listed |= {f"family-{name.replace(' ', '-')}": family(name) for name in families.PROGRAMS
                if mpi == "mpich" or name not in families.MPI_4_ONLY}
     listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
                "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
-               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
+               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "bundle": bundle, "bad-bundle": bad_bundle, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
     if mpi == "openmpi":  # what Debian builds mpi4py and hpcc with
         listed |= {"python-buffers": python("python_buffers"), "python-objects": python("python_objects"), "hpcc": hpcc}
     return [Case("solo", mpi, name, function) for name, function in listed.items()]

@@ -1,0 +1,34 @@
+// A bundle: some ranks of a trace in one file, for a colleague.
+//
+// It is unpacked into a directory of its own while it is used, which is removed afterwards. What it may contain is what
+// a trace directory contains, by name; a bundle may come from a stranger (docs/trace-format.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reprise::cli {
+
+// Removed with everything in it when the object goes.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();  // throws UserError
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Writes the files of these ranks, and those of the whole run. Throws UserError; never overwrites. Its size in bytes.
+std::uint64_t write_bundle(int dir_fd, const std::vector<std::uint32_t>& ranks, const std::string& path);
+
+bool is_bundle(const std::string& path);
+// Throws UserError if anything about it is wrong.
+TemporaryDirectory unpack_bundle(const std::string& path);
+
+}  // namespace reprise::cli

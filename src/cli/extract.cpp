@@ -1,0 +1,50 @@
+// reprise extract: some ranks of a trace in one file, to send to a colleague.
+#include <algorithm>
+
+#include "analyze/number_set.hpp"
+#include "base/text.hpp"
+#include "cli/bundle.hpp"
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/solo.hpp"
+#include "cli/speech.hpp"
+#include "cli/trace_dir.hpp"
+
+namespace reprise::cli {
+
+int extract_command(int argc, char** argv) {
+  std::string directory;
+  std::string output;
+  std::string list;
+  bool quiet = false;
+  CLI::App app(
+      "Puts some ranks of a trace into one file. Whoever has the program can replay them there:\n"
+      "reprise replay --rank R FILE [-- PROGRAM].",
+      "extract");
+  set_manners(app, "--rank RANKS [-o FILE] [DIR]");
+  app.add_option("directory", directory, "The trace (default: ./reprise.d/latest)")->type_name("DIR");
+  app.add_option("--rank,--ranks", list, "Which ones; they must have been recorded with --data")
+      ->type_name("RANKS")
+      ->required();
+  app.add_option("-o,--output", output, "The file (default: rankR.reprise)")->type_name("FILE");
+  app.add_flag("-q,--quiet", quiet, "No closing summary");
+  const CommandLine line = split_command_line(argc, argv);
+  if (line.separated) fail("extract: there is no command to run");
+  if (const auto status = parse(app, line.own)) return *status;
+  const OpenTrace trace = open_trace(directory);
+  const std::vector<std::uint32_t> ranks = ranks_in_list(trace, list);
+  for (const std::uint32_t rank : ranks) refuse_what_cannot_run_alone(trace, rank);
+  if (output.empty()) {
+    for (char& c : list)
+      if (c == ',') c = '+';
+    output = fmt::format("rank{}.reprise", list);
+  }
+  const std::uint64_t bytes = write_bundle(trace.fd.get(), ranks, output);
+  if (quiet) return 0;
+  say("{} in {}, {}", ranks.size() == 1 ? fmt::format("rank {}", ranks[0]) : counted(ranks.size(), "rank"),
+      printable(output), human_bytes(bytes));
+  say("next: reprise replay --rank {} {}", ranks[0], printable(shell_words({output})));
+  return 0;
+}
+
+}  // namespace reprise::cli
