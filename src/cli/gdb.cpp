@@ -4,6 +4,8 @@
 
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "cli/bundle.hpp"
+#include "cli/capture.hpp"
 #include "cli/find_mpi.hpp"
 #include "cli/libraries.hpp"
 #include "cli/speech.hpp"
@@ -21,15 +23,21 @@ std::string extension() {
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
+// The environment of a debugger: it reads our settings, but is not to load our library.
+Launch without_preload(const Launch& launch) {
+  Launch debugger;
+  for (const std::string& variable : launch.environment)
+    if (!variable.starts_with("LD_PRELOAD=")) debugger.environment.push_back(variable);
+  return debugger;
+}
+
 }  // namespace
 
 Launch in_debugger(const Launch& launch, const std::string& file, const DebuggerOptions& options) {
-  Launch debugger;
+  Launch debugger = without_preload(launch);
   std::vector<std::string> wrapper{"env"};
-  for (const std::string& variable : launch.environment) {
+  for (const std::string& variable : launch.environment)
     if (is_for_program(variable)) wrapper.push_back(variable);
-    if (!variable.starts_with("LD_PRELOAD=")) debugger.environment.push_back(variable);  // the extension reads ours
-  }
   debugger.environment.push_back("REPRISE_COMMAND=" + executable_directory() + "/reprise");
   std::vector<std::string>& command = debugger.command;
   if (!options.server.empty()) {
@@ -44,6 +52,31 @@ Launch in_debugger(const Launch& launch, const std::string& file, const Debugger
     command.insert(command.end(), {"--args", file});
   }
   command.insert(command.end(), launch.command.begin() + 1, launch.command.end());
+  return debugger;
+}
+
+void check_rr() {
+  if (find_program("rr").empty()) throw UserError("rr is not installed (Debian: apt-get install rr)", kNotFound);
+  const TemporaryDirectory directory;
+  using namespace std::chrono_literals;
+  const auto said =
+      capture({"/bin/sh", "-c", "rr record -o \"$0\" /bin/true 2>&1 && echo works; true", directory.path() + "/trace"},
+              {}, 30s);
+  std::string why = "it does not say why";
+  for (const std::string& line : split(said.value_or(""), '\n'))
+    if (!line.empty()) why = line;
+  if (why == "works") return;
+  fail("rr does not work on this machine ({}); --gdb does: run begins again there, with the same values",
+       printable(why));
+}
+
+Launch under_rr(const Launch& launch, const std::string& file) {
+  Launch debugger = without_preload(launch);
+  debugger.command = {"rr", "record"};
+  for (const std::string& variable : launch.environment)
+    if (is_for_program(variable)) debugger.command.insert(debugger.command.end(), {"-v", variable});
+  debugger.command.push_back(file);
+  debugger.command.insert(debugger.command.end(), launch.command.begin() + 1, launch.command.end());
   return debugger;
 }
 

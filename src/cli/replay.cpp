@@ -93,6 +93,7 @@ int replay_command(int argc, char** argv) {
                "With --rank: in gdb, stopped before main; what follows is for gdb: --gdb -ex run -ex bt");
   app.add_option("--gdb-server", debugger.server, "With --rank: in gdbserver, which listens there")
       ->type_name("[HOST]:PORT");
+  app.add_flag("--rr", debugger.rr, "With --rank: record the rank with rr, for going backwards in rr replay");
   CommandLine line = split_command_line(argc, argv);
   if (const auto gdb = std::find(line.own.begin(), line.own.end(), "--gdb"); gdb != line.own.end()) {
     debugger.words.assign(gdb + 1, line.own.end());
@@ -104,7 +105,7 @@ int replay_command(int argc, char** argv) {
   std::vector<std::uint32_t> alone;
   if (options.rank) alone = {*options.rank};
   else if (!together.empty()) alone = ranks_in_list(trace, together);
-  if (alone.size() != 1 && (debugger.gdb || !debugger.server.empty()))
+  if (alone.size() != 1 && debugger.any())
     fail("replay: a debugger holds one process: say which with --rank R (recorded with --data R)");
   if (!debugger.server.empty() && debugger.server.find(':') == std::string::npos)
     debugger.server.insert(0, ":");  // a port alone

@@ -100,7 +100,8 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
     throw UserError(fmt::format("cannot find the program {}", printable(options.program[0])), kNotFound);
   const Recorded recorded = read_recorded(trace, options.ranks, elsewhere);
   refuse_what_cannot_be_replayed(trace);
-  const bool debugged = options.debugger.gdb || !options.debugger.server.empty();
+  const bool debugged = options.debugger.any();
+  if (options.debugger.rr) check_rr();
   constexpr double kForEver = 1e9;  // people think as long as they like
   Monitor monitor(recorded.logs, false,
                   patience_for(recorded, trace.manifest.complete, true, debugged ? kForEver : options.stall_seconds));
@@ -132,9 +133,12 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
     }
     Launch launch = prepare_solo_launch(command, trace.manifest.mpi, library, variables, program.variables);
     if (debugged) {
-      const Launch debugger = in_debugger(launch, program.path, options.debugger);
+      const Launch debugger =
+          options.debugger.rr ? under_rr(launch, program.path) : in_debugger(launch, program.path, options.debugger);
       Job job = Job::start({debugger.command, debugger.environment, program.directory, {}});
-      return watch_debugger(job, monitor, trace);
+      const int status = watch_debugger(job, monitor, trace);
+      if (options.debugger.rr) say("next: rr replay (reverse-continue, reverse-step, ... go backwards)");
+      return status;
     }
     processes.push_back({std::move(launch.command), std::move(launch.environment), program.directory, program.path});
   }

@@ -219,6 +219,27 @@ def until(scene):
     del result
 
 
+def reverse(scene):
+    """Where rr works, it records the rank, and goes backwards in it; elsewhere that is said in one sentence."""
+    _, recorded = record_all(scene, scene.launch(2, scene.program("recv_any")), 2)
+    rr = shutil.which("rr")
+    home = {"_RR_TRACE_DIR": str(scene.dir / "rr")}
+    works = rr and scene.run([rr, "record", "-o", scene.dir / "tried", "/bin/true"]).status == 0
+    replay, outputs = scene.solo(0, words=("--rr",), env=home)
+    if works:
+        scene.check_status(replay, 0, "--rr")
+        scene.check_same({"out-0.txt": recorded["out-0.txt"]}, outputs, "--rr", replay)
+        back = scene.run([rr, "replay", "--", "-batch", "-ex", "break MPI_Finalize", "-ex", "continue", "-ex",
+                          "reverse-finish"], env=home)
+        scene.check("MPI_Finalize" in back.out, "rr replay does not come to MPI_Finalize", back)
+    else:
+        scene.check_status(replay, 125 if rr else 127, "--rr")
+        scene.check("rr does not work on this machine" in replay.err or "rr is not installed" in replay.err,
+                    "it is not said", replay)
+    both = scene.run([scene.settings.reprise, "replay", "--yes", "--rr", scene.dir / "trace"])
+    scene.check_status(both, 125, "--rr without --rank")
+
+
 def gdb_without_rank(scene):
     scene.record(scene.launch(2, scene.program("recv_any")), words=ALL)
     result = scene.run([scene.settings.reprise, "replay", "--yes", scene.dir / "trace", "--gdb"])
@@ -371,7 +392,7 @@ def cases(mpi):
                if mpi == "mpich" or name not in families.MPI_4_ONLY}
     listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
                "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
-               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "bundle": bundle, "bad-bundle": bad_bundle, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
+               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "bundle": bundle, "rr": reverse, "bad-bundle": bad_bundle, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
     if mpi == "openmpi":  # what Debian builds mpi4py and hpcc with
         listed |= {"python-buffers": python("python_buffers"), "python-objects": python("python_objects"), "hpcc": hpcc}
     return [Case("solo", mpi, name, function) for name, function in listed.items()]
