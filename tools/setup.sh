@@ -7,8 +7,8 @@ packages=(
   openmpi-bin libopenmpi-dev mpich libmpich-dev
   libzstd-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev libelf-dev
   libgtest-dev
-  gfortran python3-mpi4py hpcc  # for tests of programs in other languages
-  gdb                           # reprise replay --gdb
+  hpcc                          # a program of others, for the tests
+  gdb gdbserver                 # reprise replay --gdb, --gdb-server
 )
 
 missing=()

@@ -2,6 +2,7 @@
 
     reprise where            number of the last call, the call, its source line, whom it heard
     reprise until EVENT      go on to this call, and stop before the program sees its outcome
+    reprise message [N]      go on to the N-th call that sends or receives a message, or to the next one
     reprise calls [A-B]      the recorded calls around here, or some others
 
 Loaded by `reprise replay --rank R --gdb`. The place of the rank lies in memory that it shares with the replay command:
@@ -69,7 +70,7 @@ def words(call):
 
 
 class Reprise(gdb.Command):
-    """Where a replayed rank is in its recorded run. See: reprise where, reprise until, reprise calls."""
+    """Where a replayed rank is in its recorded run. See: reprise where, until, message, calls."""
 
     def __init__(self):
         super().__init__("reprise", gdb.COMMAND_RUNNING, prefix=True)
@@ -102,12 +103,41 @@ class Until(gdb.Command):
             event = int(argument)
         except ValueError:
             raise gdb.GdbError("reprise until: which call? A number, as reprise show prints it")
-        started = gdb.selected_inferior().pid != 0
-        if started and place()[0] > event:
-            raise gdb.GdbError(f"reprise until: call {event} has been made already; begin again with run")
-        stop_at(event + 1)
-        gdb.execute("continue" if started else "run")
-        leave_library()
+        go_to(event)
+
+
+def go_to(event):
+    started = gdb.selected_inferior().pid != 0
+    if started and place()[0] > event:
+        raise gdb.GdbError(f"reprise: call {event} has been made already; begin again with run")
+    stop_at(event + 1)
+    gdb.execute("continue" if started else "run")
+    leave_library()
+
+
+class Message(gdb.Command):
+    """reprise message [N]: go on to the N-th call, from 1, that sends or receives a message; without N, to the next."""
+
+    PAGE = 1000
+
+    def __init__(self):
+        super().__init__("reprise message", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        try:
+            left = int(argument or 1)
+        except ValueError:
+            raise gdb.GdbError("reprise message: the how manieth? A number, from 1")
+        first = 0 if argument or gdb.selected_inferior().pid == 0 else place()[0]
+        while calls := recorded_calls(first, first + self.PAGE - 1):
+            for call in calls:
+                # Splitting a communicator has a colour in the place of the tag.
+                left -= "peer" in call and "tag" in call and not call["function"].startswith("MPI_Comm_")
+                if left == 0:
+                    go_to(call["number"])
+                    return
+            first += self.PAGE
+        raise gdb.GdbError("reprise message: the recorded run has no such message")
 
 
 class Calls(gdb.Command):
@@ -140,4 +170,5 @@ def leave_library():
 Reprise()
 Where()
 Until()
+Message()
 Calls()

@@ -2,6 +2,9 @@
 
 import re
 import shutil
+import socket
+import time
+from pathlib import Path
 
 import families
 import languages
@@ -216,7 +219,36 @@ def until(scene):
     scene.check("rank 0: in call 5: MPI_Recv" in gdb.out, "did not stop at call 5", gdb)
     scene.check("i = 2\n" in gdb.out, "the program's own frame was not shown", gdb)
     scene.check("call 3 has been made already" in gdb.err + gdb.out, "went backwards", gdb)
+    gdb, _ = in_gdb(scene, 0, "reprise message 4", "reprise where", "reprise message", "reprise where",
+                    "reprise message 999", "kill")
+    places = re.findall(r"rank 0: in call (\d+): MPI_Recv", gdb.out)
+    scene.check(places == ["6", "7"], f"messages 4 and 5 are calls {places}", gdb)
+    scene.check("no such message" in gdb.err + gdb.out, "there is a message 999", gdb)
     del result
+
+
+def server(scene):
+    """An IDE's gdb connects to the rank, and finds the failure."""
+    languages.need("gdb")
+    languages.need("gdbserver")
+    _, recorded = scene.record(scene.launch(3, scene.program("solo_fails")), words=ALL)
+    scene.clear()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    served = scene.start([scene.settings.reprise, "replay", "--yes", "--rank", 0, "--gdb-server", port,
+                          scene.dir / "trace"])
+    err = Path(f"{served.stem}.err")
+    for _ in range(600):
+        if "Listening on port" in err.read_text() or served.poll() is not None:
+            break
+        time.sleep(0.1)
+    gdb = scene.run(["gdb", "-q", "-batch", "-nx", "-ex", f"target remote localhost:{port}", "-ex", "break main", "-ex",
+                     "continue", "-ex", "continue", "-ex", "bt", "-ex", "kill", scene.program("solo_fails")])
+    result = scene.finish(served)
+    scene.check("Breakpoint 1, main" in gdb.out, "did not stop in main", gdb)
+    scene.check("SIGABRT" in gdb.out and re.search(r" in check \(.*value=2003", gdb.out), "not the same failure", gdb)
+    scene.check_same({"out-0.txt": recorded["out-0.txt"]}, scene.outputs(), "in gdbserver", result)
 
 
 def reverse(scene):
@@ -392,7 +424,7 @@ def cases(mpi):
                if mpi == "mpich" or name not in families.MPI_4_ONLY}
     listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
                "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
-               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "bundle": bundle, "rr": reverse, "bad-bundle": bad_bundle, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
+               "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "bundle": bundle, "rr": reverse, "gdb-server": server, "bad-bundle": bad_bundle, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
     if mpi == "openmpi":  # what Debian builds mpi4py and hpcc with
         listed |= {"python-buffers": python("python_buffers"), "python-objects": python("python_objects"), "hpcc": hpcc}
     return [Case("solo", mpi, name, function) for name, function in listed.items()]
