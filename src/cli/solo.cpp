@@ -70,8 +70,9 @@ void refuse_what_cannot_run_alone(const OpenTrace& trace, std::uint32_t rank) {
     fail("there is no rank {}: the recorded run had {}", rank, counted(trace.manifest.ranks, "rank"));
   if (!trace::has_data(trace.fd.get(), rank))
     fail("the values that reached rank {} were not recorded: record again with --data {} (or --data all)", rank, rank);
-  if (const auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, 0}); !data)
-    fail("{}/{}", printable(trace.path), data.error().what);
+  auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, 0});
+  if (!data) fail("{}/{}", printable(trace.path), data.error().what);
+  if (const auto first = data->next(); !first) fail("{}/{}", printable(trace.path), first.error().what);
   for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest))
     if (note.rank == rank && (note.key == "not-solo" || note.key == "no-data"))
       fail("rank {} cannot be replayed alone: {}", rank, printable(note.text));

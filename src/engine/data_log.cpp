@@ -1,6 +1,7 @@
 // An entry as bytes: u8 kind; varint number of fields, signed varints; varint number of parts; per part a varint, its
-// size << 1, or 1 + (distance << 1) if it repeats the part that many repeatable parts ago; then the bytes of the others.
-// These bytes are cut into BYTES records as long as can be; only the last one of an entry is shorter (trace/format.hpp).
+// size << 1, or 1 + (distance << 1) if it repeats the part that many repeatable parts ago; then the bytes of the
+// others. These bytes are cut into BYTES records as long as can be; only the last one of an entry is shorter
+// (trace/format.hpp).
 #define XXH_INLINE_ALL
 #include "engine/data_log.hpp"
 
@@ -156,55 +157,100 @@ Error DataReader::damaged(const char* what) const {
   return Error{name_ + ": damaged in entry " + std::to_string(entries_) + ": " + what};
 }
 
-Result<bool> DataReader::read_entry() {
-  bytes_.clear();
+// False at the end, also in the middle of an entry: the rank died while it wrote it.
+Result<bool> DataReader::read_piece() {
   for (;;) {
     const auto record = reader_.next();
     if (!record) return record.error();
-    if (!*record) return false;  // also in the middle of an entry: the rank died while it wrote it
+    if (!*record) return false;
     if ((*record)->kind == Kind::Pause) continue;
     if ((*record)->kind != Kind::Bytes) return damaged("a record that has no place in such a file");
     ByteReader in((*record)->payload);
     const std::uint64_t size = in.varint();
     if (size == 0) return damaged("a record that has no place in such a file");
-    const auto part = in.bytes(size - 1);
-    if (bytes_.size() + part.size() > kMaxDataPart) return damaged("an entry is too large");
-    bytes_.insert(bytes_.end(), part.begin(), part.end());
-    if (part.size() < trace::kMaxByteString) return true;
+    piece_ = in.bytes(size - 1);
+    last_piece_ = piece_.size() < trace::kMaxByteString;
+    return true;
   }
 }
 
-Result<std::optional<DataEntry>> DataReader::next() {
-  const auto more = read_entry();
-  if (!more) return more.error();
-  if (!*more) return std::optional<DataEntry>();
-  DataEntry entry;
-  ByteReader in(bytes_);
-  entry.kind = static_cast<DataKind>(in.fixed<std::uint8_t>());
-  const std::uint64_t fields = in.varint();
-  if (fields > kMaxDataFields) return damaged("too many fields");
-  for (std::uint64_t i = 0; i < fields; ++i) entry.fields.push_back(unzigzag(in.varint()));
-  const std::uint64_t parts = in.varint();
-  if (!in.ok() || parts > kMaxDataParts || parts > in.left()) return damaged("too many parts");
-  std::vector<std::uint64_t> codes(parts);
-  for (std::uint64_t& code : codes) code = in.varint();
+// Makes sure that there is a byte left. False at the end of the entry, or of the log.
+bool DataReader::more() {
+  while (piece_.empty() && !last_piece_ && !cut_off_ && !trouble_) {
+    const auto read = read_piece();
+    if (!read) trouble_ = read.error();
+    else cut_off_ = !*read;
+  }
+  return !piece_.empty();
+}
+
+std::uint64_t DataReader::take_varint() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (!more()) break;
+    const std::uint8_t byte = piece_.front();
+    piece_ = piece_.subspan(1);
+    if (shift == 63 && byte > 1) break;
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return value;
+  }
+  ok_ = false;
+  return 0;
+}
+
+// Grows with what is really there: the size is only a claim.
+void DataReader::take(std::vector<std::uint8_t>& into, std::uint64_t size) {
+  if (size <= trace::kMaxByteString * 16) into.reserve(size);
+  while (into.size() < size && more()) {
+    const std::size_t now = std::min<std::uint64_t>(piece_.size(), size - into.size());
+    into.insert(into.end(), piece_.begin(), piece_.begin() + static_cast<std::ptrdiff_t>(now));
+    piece_ = piece_.subspan(now);
+  }
+  ok_ &= into.size() == size;
+}
+
+const char* DataReader::read_entry(DataEntry& entry) {
+  entry.kind = static_cast<DataKind>(take_varint());
+  const std::uint64_t fields = take_varint();
+  if (fields > kMaxDataFields) return "too many fields";
+  for (std::uint64_t i = 0; i < fields; ++i) entry.fields.push_back(unzigzag(take_varint()));
+  const std::uint64_t parts = take_varint();
+  if (parts > kMaxDataParts) return "too many parts";
+  std::vector<std::uint64_t> codes;
+  for (std::uint64_t i = 0; i < parts && ok_; ++i) codes.push_back(take_varint());
   for (const std::uint64_t code : codes) {
+    if (!ok_) break;
     if (code & 1) {
       const std::uint64_t distance = code >> 1;
-      if (distance == 0 || distance > repeatable_.size()) return damaged("a part repeats one that is not there");
+      if (distance == 0 || distance > repeatable_.size()) return "a part repeats one that is not there";
       entry.parts.push_back(repeatable_[repeatable_.size() - distance]);
       continue;
     }
-    const auto bytes = in.bytes(code >> 1);
-    if (!in.ok()) return damaged("a part does not fit its entry");
-    entry.parts.emplace_back(bytes.begin(), bytes.end());
-    if (!may_repeat(bytes.size())) continue;
-    repeatable_.push_back(entry.parts.back());
-    kept_bytes_ += bytes.size();
+    const std::uint64_t size = code >> 1;
+    if (size > kMaxDataPart) return "a part is too large";
+    auto part = std::make_shared<std::vector<std::uint8_t>>();
+    take(*part, size);
+    entry.parts.push_back(part);
+    if (!may_repeat(size)) continue;
+    repeatable_.push_back(std::move(part));
+    kept_bytes_ += size;
     for (; kept_bytes_ > kRepeatWindow + kLargestRepeated; repeatable_.pop_front())
-      kept_bytes_ -= repeatable_.front().size();
+      kept_bytes_ -= repeatable_.front()->size();
   }
-  if (!in.ok() || !in.at_end()) return damaged("its fields do not fit it");
+  if (!ok_ || more()) return "its fields do not fit it";
+  return nullptr;
+}
+
+Result<std::optional<DataEntry>> DataReader::next() {
+  const auto first = read_piece();
+  if (!first) return first.error();
+  if (!*first) return std::optional<DataEntry>();
+  ok_ = true;
+  DataEntry entry;
+  const char* const wrong = read_entry(entry);
+  if (trouble_) return *trouble_;
+  if (cut_off_) return std::optional<DataEntry>();
+  if (wrong) return damaged(wrong);
   if (entry.kind == DataKind::Stopped) {
     stopped_ = true;
     return std::optional<DataEntry>();

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,7 +94,7 @@ class DataRecorder {
   bool open_ = false;
   std::uint64_t limit_ = 0;
   std::uint64_t logged_ = 0;
-  std::uint64_t left_ = 0;     // of the entry that is being written
+  std::uint64_t left_ = 0;      // of the entry that is being written
   std::uint8_t* at_ = nullptr;  // in its current record
   std::size_t room_ = 0;
   std::uint64_t repeatables_ = 0;
@@ -101,10 +102,13 @@ class DataRecorder {
   std::vector<Known> known_;  // by digest
 };
 
+// Shared with those that it repeats, and that repeat it.
+using DataPart = std::shared_ptr<const std::vector<std::uint8_t>>;
+
 struct DataEntry {
   DataKind kind = DataKind::Call;
   std::vector<std::int64_t> fields;
-  std::vector<std::vector<std::uint8_t>> parts;
+  std::vector<DataPart> parts;
 
   std::int64_t field(std::size_t index) const { return index < fields.size() ? fields[index] : 0; }
 };
@@ -119,14 +123,22 @@ class DataReader {
 
  private:
   explicit DataReader(trace::RankReader reader) : reader_(std::move(reader)) {}
-  // The bytes of the next entry, which may lie in several records. False at the end.
-  Result<bool> read_entry();
+  // The bytes of the next record into piece_; they stay until the next one is read. False at the end.
+  Result<bool> read_piece();
+  bool more();
+  std::uint64_t take_varint();
+  void take(std::vector<std::uint8_t>& into, std::uint64_t size);
+  const char* read_entry(DataEntry& entry);
   Error damaged(const char* what) const;
 
   trace::RankReader reader_;
   std::string name_;
-  std::vector<std::uint8_t> bytes_;
-  std::deque<std::vector<std::uint8_t>> repeatable_;  // the last ones
+  std::span<const std::uint8_t> piece_;  // what is left of the current record
+  bool last_piece_ = true;               // of its entry
+  bool ok_ = true;                       // the entry has had all the bytes that were asked for
+  bool cut_off_ = false;                 // the log ended in the middle of an entry
+  std::optional<Error> trouble_;         // of the reader
+  std::deque<DataPart> repeatable_;      // the last ones
   std::uint64_t kept_bytes_ = 0;
   std::uint64_t entries_ = 0;
   bool stopped_ = false;

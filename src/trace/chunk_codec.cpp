@@ -27,6 +27,11 @@ constexpr std::size_t kTooSmallToCompress = 24;
 constexpr double kWorthEntropyCoding = 1.05;
 constexpr std::size_t kNextToNothing = 128;  // raw bytes per stored byte
 
+// What is worth a look before it is compressed, how much is looked at, and when it is left as it is.
+constexpr std::size_t kLargeColumn = 128 << 10;
+constexpr std::size_t kSample = 16 << 10;
+constexpr double kRandom = 0.99;
+
 constexpr std::size_t aligned(std::size_t size) { return (size + 63) & ~std::size_t{63}; }
 
 // Scratch memory, in this order: a buffer per column (only the pages in use are ever touched), zstd's context, room
@@ -47,11 +52,22 @@ struct Scratch {
   std::uint8_t* base;
 };
 
+// Of numbers that a program has computed, nothing can be saved, and trying that takes longer than all the rest. Some
+// bytes from the middle tell.
+bool looks_random(std::span<const std::uint8_t> column, std::span<std::uint8_t> trial, ZSTD_CCtx* zstd) {
+  if (column.size() < kLargeColumn) return false;
+  const auto sample = column.subspan(column.size() / 2, kSample);
+  if (entropy_bytes(histogram(sample), sample.size()) < kRandom * kSample) return false;
+  const std::size_t size =
+      ZSTD_compressCCtx(zstd, trial.data(), trial.size(), sample.data(), sample.size(), kZstdLevel);
+  return ZSTD_isError(size) || static_cast<double>(size) >= kRandom * kSample;
+}
+
 std::uint8_t* store(std::uint8_t* out, std::span<const std::uint8_t> column, const Scratch& scratch, ZSTD_CCtx* zstd) {
   Method method = Method::Raw;
   std::span<const std::uint8_t> stored = column;
   const std::span<std::uint8_t> trial = scratch.trial();
-  if (column.size() >= kTooSmallToCompress) {
+  if (column.size() >= kTooSmallToCompress && !looks_random(column, trial, zstd)) {
     // Room for less than the raw size: what would be larger fails.
     const std::size_t size =
         ZSTD_compressCCtx(zstd, trial.data(), column.size() - 1, column.data(), column.size(), kZstdLevel);
@@ -91,8 +107,7 @@ const char* load(ByteReader& in, ColumnBytes& column, std::unique_ptr<ZSTD_DCtx,
   const auto stored = in.bytes(stored_size);
   if (!in.ok()) return "a column does not fit its block";
   if (raw_size > kMaxColumn) return "a column is larger than any column may be";
-  column.bytes.resize(raw_size + kSlack);
-  column.size = raw_size;
+  column.resize(raw_size);
   const std::span<std::uint8_t> raw(column.bytes.data(), raw_size);
   switch (method) {
     case Method::Raw:
@@ -136,19 +151,31 @@ std::span<const std::uint8_t> encode_chunk(std::span<const std::uint8_t> records
   return {payload, static_cast<std::size_t>(out - payload)};
 }
 
-Result<std::vector<std::uint8_t>> decode_chunk(std::span<const std::uint8_t> payload, ChunkCounts& counts) {
-  counts = {};
-  ByteReader in(payload);
+struct ChunkDecoder::Space {
   std::array<ColumnBytes, kColumns> columns;
   std::unique_ptr<ZSTD_DCtx, FreeContext> zstd;
+  std::vector<std::uint8_t> records;
+};
+
+ChunkDecoder::ChunkDecoder() = default;
+ChunkDecoder::ChunkDecoder(ChunkDecoder&&) noexcept = default;
+ChunkDecoder& ChunkDecoder::operator=(ChunkDecoder&&) noexcept = default;
+ChunkDecoder::~ChunkDecoder() = default;
+
+Result<std::span<const std::uint8_t>> ChunkDecoder::decode(std::span<const std::uint8_t> payload, ChunkCounts& counts) {
+  counts = {};
+  if (!space_) space_ = std::make_unique<Space>();
+  Space& space = *space_;
+  ByteReader in(payload);
   for (unsigned i = 0; i < kColumns; ++i) {
-    if (i >= kAlwaysStored && in.at_end()) columns[i].bytes.resize(kSlack);
-    else if (const char* wrong = load(in, columns[i], zstd)) return Error{wrong};
+    if (i >= kAlwaysStored && in.at_end()) space.columns[i].resize(0);
+    else if (const char* wrong = load(in, space.columns[i], space.zstd)) return Error{wrong};
   }
   if (!in.at_end()) return Error{"there are bytes behind the last column"};
-  std::vector<std::uint8_t> records;
-  if (const char* wrong = join_columns(columns, records, counts)) return Error{wrong};
-  return records;
+  space.records.resize(kRoomToJoin);
+  std::size_t size = 0;
+  if (const char* wrong = join_columns(space.columns, space.records.data(), size, counts)) return Error{wrong};
+  return std::span<const std::uint8_t>(space.records.data(), size);
 }
 
 LateOutcome read_late(ByteReader& in) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,8 +34,22 @@ std::size_t encode_scratch_size();
 std::span<const std::uint8_t> encode_chunk(std::span<const std::uint8_t> records, std::span<std::uint8_t> scratch,
                                            ChunkCounts& counts);
 
-// The records again, byte for byte as they were when the chunk was encoded, and what they add up to. Trusts nothing.
-Result<std::vector<std::uint8_t>> decode_chunk(std::span<const std::uint8_t> payload, ChunkCounts& counts);
+// Keeps its memory from chunk to chunk.
+class ChunkDecoder {
+ public:
+  ChunkDecoder();
+  ChunkDecoder(ChunkDecoder&&) noexcept;
+  ChunkDecoder& operator=(ChunkDecoder&&) noexcept;
+  ~ChunkDecoder();
+
+  // The records again, byte for byte as they were when the chunk was encoded, and what they add up to. Trusts nothing.
+  // They stay until the next chunk is decoded.
+  Result<std::span<const std::uint8_t>> decode(std::span<const std::uint8_t> payload, ChunkCounts& counts);
+
+ private:
+  struct Space;
+  std::unique_ptr<Space> space_;
+};
 
 // The payload of a LATE record: varint ordinal, varint code, signed varint tag.
 struct LateOutcome {

@@ -51,14 +51,23 @@ using ColumnEnds = std::array<std::uint8_t*, kColumns>;
 bool split_records(std::span<const std::uint8_t> records, const ColumnEnds& starts, ColumnEnds& ends,
                    ChunkCounts& counts);
 
-// A decoded column: `size` bytes that mean something, then kSlack zeros.
+// A decoded column: `size` bytes that mean something, then kSlack zeros. The vector never shrinks.
 struct ColumnBytes {
   std::vector<std::uint8_t> bytes;
   std::size_t size = 0;
+
+  void resize(std::size_t wanted) {
+    size = wanted;
+    if (bytes.size() < wanted + kSlack) bytes.resize(wanted + kSlack);
+    std::memset(bytes.data() + wanted, 0, kSlack);
+  }
 };
 
-// nullptr and the records, or what is wrong with the columns.
-const char* join_columns(const std::array<ColumnBytes, kColumns>& columns, std::vector<std::uint8_t>& records,
+// A record that starts below the limit and is not checked by itself writes fewer than two slacks beyond it.
+inline constexpr std::size_t kRoomToJoin = kChunkCapacity + 2 * kSlack;
+
+// nullptr and the size of the records, or what is wrong with the columns. `room`: kRoomToJoin bytes.
+const char* join_columns(const std::array<ColumnBytes, kColumns>& columns, std::uint8_t* room, std::size_t& size,
                          ChunkCounts& counts);
 
 // With kMaxVarint bytes readable from `at` on. nullptr if the varint does not fit into 64 bits.

@@ -196,14 +196,12 @@ class Joiner {
 
 }  // namespace
 
-const char* join_columns(const std::array<ColumnBytes, kColumns>& columns, std::vector<std::uint8_t>& records,
+const char* join_columns(const std::array<ColumnBytes, kColumns>& columns, std::uint8_t* room, std::size_t& size,
                          ChunkCounts& counts) {
-  // A record that starts below the limit and is not checked by append_long writes fewer than two slacks beyond it.
-  records.resize(kChunkCapacity + 2 * kSlack);
-  Joiner joiner(columns, records.data());
+  Joiner joiner(columns, room);
   if (const char* wrong = joiner.run()) return wrong;
   counts = joiner.counts;
-  records.resize(static_cast<std::size_t>(joiner.out() - records.data()));
+  size = static_cast<std::size_t>(joiner.out() - room);
   return nullptr;
 }
 

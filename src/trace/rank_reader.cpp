@@ -36,7 +36,8 @@ struct RankReader::State {
   }
 
   LogFile log;
-  std::vector<std::uint8_t> records;  // of the chunk that is being read
+  ChunkDecoder decoder;
+  std::span<const std::uint8_t> records;  // of the chunk that is being read
   ByteReader in{{}};
   std::uint64_t current_block;  // offset of the block that `records` came from
   std::uint64_t next_block;
@@ -67,12 +68,12 @@ Result<bool> RankReader::State::load_chunk() {
   if (header->kind != BlockKind::Chunk) return damaged(log.name(), next_block, "the file changed while it was read");
   if (auto done = log.read_payload(next_block, *header, payload); !done) return done.error();
   ChunkCounts counts;
-  auto decoded = decode_chunk(payload, counts);
+  const auto decoded = decoder.decode(payload, counts);
   if (!decoded) return damaged(log.name(), next_block, decoded.error().what);
   if (counts.events != header->events || counts.wildcards != header->wildcards || counts.lates != header->lates ||
       counts.cancels != header->cancels)
     return damaged(log.name(), next_block, "the chunk does not hold what its header says");
-  records = std::move(*decoded);
+  records = *decoded;
   in = ByteReader(records);
   current_block = next_block;
   next_block += kBlockHeaderSize + header->payload_size;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace reprise::virtual_world {
 
 // What MPI_Comm_get_attr says about MPI_COMM_WORLD, and differs from run to run.
 enum class Attribute : std::uint8_t { TagUb, Host, Io, WtimeIsGlobal, UniverseSize, Appnum, kCount };
+
+using Part = std::shared_ptr<const std::vector<std::uint8_t>>;
 
 struct Status {
   int source = 0;
@@ -28,8 +31,8 @@ struct Status {
 struct Outcome {
   int error = 0;  // in the MPI library's own words
   std::optional<Status> status;
-  std::vector<std::vector<std::uint8_t>> parts;  // the bytes of each buffer that it wrote
-  std::vector<std::int64_t> numbers;             // what else it said
+  std::vector<Part> parts;            // the bytes of each buffer that it wrote
+  std::vector<std::int64_t> numbers;  // what else it said
 };
 
 // What leaves this rank, as far as it can be compared.

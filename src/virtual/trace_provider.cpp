@@ -38,7 +38,7 @@ std::size_t StoredOutcome::put(std::int64_t* fields, int error, const Status* st
 }
 
 Outcome StoredOutcome::take(const std::vector<std::int64_t>& fields, std::size_t first,
-                            std::vector<std::vector<std::uint8_t>> parts) {
+                            std::vector<Part> parts) {
   const auto field = [&](std::size_t index) { return first + index < fields.size() ? fields[first + index] : 0; };
   Outcome outcome;
   outcome.error = static_cast<int>(field(0));

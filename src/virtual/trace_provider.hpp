@@ -45,8 +45,7 @@ struct StoredOutcome {
   static constexpr std::size_t kFields = 7;
   static std::size_t put(std::int64_t* fields, int error, const Status* status);
   // `first`: where they begin. What follows them becomes the outcome's numbers.
-  static Outcome take(const std::vector<std::int64_t>& fields, std::size_t first,
-                      std::vector<std::vector<std::uint8_t>> parts);
+  static Outcome take(const std::vector<std::int64_t>& fields, std::size_t first, std::vector<Part> parts);
 };
 
 }  // namespace reprise::virtual_world

@@ -70,7 +70,9 @@ void expect_same(const TemporaryDirectory& dir, const std::vector<Written>& writ
     ASSERT_TRUE(*entry) << "entry " << i;
     EXPECT_EQ((*entry)->kind, written[i].kind);
     EXPECT_EQ((*entry)->fields, written[i].fields);
-    ASSERT_EQ((*entry)->parts, written[i].parts) << "entry " << i;
+    ASSERT_EQ((*entry)->parts.size(), written[i].parts.size()) << "entry " << i;
+    for (std::size_t k = 0; k < written[i].parts.size(); ++k)
+      ASSERT_EQ(*(*entry)->parts[k], written[i].parts[k]) << "entry " << i << ", part " << k;
   }
   const auto end = reader->next();
   ASSERT_TRUE(end);
@@ -178,7 +180,7 @@ TEST(DataReplay, WhatWasFreedArrivesWhenItIsPassed) {
   EXPECT_EQ(values.call(entry), DataReplayer::Got::Entry);
   const auto arrived = values.take_arrived();
   ASSERT_EQ(arrived.size(), 1u);
-  EXPECT_EQ(arrived[0].parts[0], (std::vector<std::uint8_t>{1, 2, 3}));
+  EXPECT_EQ(*arrived[0].parts[0], (std::vector<std::uint8_t>{1, 2, 3}));
   EXPECT_EQ(values.call(entry), DataReplayer::Got::End);
 }
 

@@ -24,9 +24,10 @@ void expect_round_trip(const std::vector<std::uint8_t>& records) {
   const auto payload = encode(records, counts);
   ASSERT_FALSE(payload.empty());
   ChunkCounts again;
-  const auto decoded = decode_chunk(payload, again);
+  ChunkDecoder decoder;
+  const auto decoded = decoder.decode(payload, again);
   ASSERT_TRUE(decoded) << decoded.error().what;
-  EXPECT_TRUE(*decoded == records);
+  EXPECT_TRUE(std::ranges::equal(*decoded, records));
   EXPECT_EQ(counts.events, again.events);
   EXPECT_EQ(counts.wildcards, again.wildcards);
   EXPECT_EQ(counts.lates, again.lates);
@@ -82,9 +83,10 @@ TEST(TraceCodec, EveryPrefixOfRecordsIsSplitWithoutReadingBeyondIt) {
     ChunkCounts counts;
     const auto payload = encode(prefix, counts);
     if (payload.empty()) continue;
-    const auto decoded = decode_chunk(payload, counts);
+    ChunkDecoder decoder;
+    const auto decoded = decoder.decode(payload, counts);
     ASSERT_TRUE(decoded);
-    EXPECT_TRUE(*decoded == prefix);
+    EXPECT_TRUE(std::ranges::equal(*decoded, prefix));
   }
 }
 
@@ -217,10 +219,10 @@ TEST(TraceCodec, DamagedPayloadsAreRefusedOrDecoded) {
   for (std::size_t at = 0; at < payload.size(); ++at) {
     auto broken = payload;
     broken[at] ^= static_cast<std::uint8_t>(1 + random() % 255);
-    static_cast<void>(decode_chunk(broken, counts));
+    static_cast<void>(ChunkDecoder().decode(broken, counts));
     static_cast<void>(decode_lates(broken));
     broken.resize(at);
-    EXPECT_FALSE(decode_chunk(broken, counts));
+    EXPECT_FALSE(ChunkDecoder().decode(broken, counts));
   }
 }
 

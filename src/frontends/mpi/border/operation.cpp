@@ -242,10 +242,10 @@ void Operation::write_partition(const Outcome& outcome, int partition) const {
   if (regions_.empty() || partitions_ <= 0 || outcome.parts.empty()) return;
   const Region& all = regions_.front();
   const std::uint64_t elements = all.bytes / all.layout->size / static_cast<std::uint64_t>(partitions_);
-  const std::uint8_t* from = outcome.parts[0].data();
+  const std::uint8_t* from = outcome.parts[0]->data();
   auto* const begin =
       static_cast<std::uint8_t*>(all.buffer) + static_cast<std::ptrdiff_t>(elements) * partition * all.layout->extent;
-  const std::uint64_t bytes = std::min<std::uint64_t>(elements * all.layout->size, outcome.parts[0].size());
+  const std::uint64_t bytes = std::min<std::uint64_t>(elements * all.layout->size, outcome.parts[0]->size());
   all.layout->visit(begin, bytes, [&](std::uint8_t* to, std::size_t size) {
     std::memcpy(to, from, size);
     from += size;
@@ -255,8 +255,8 @@ void Operation::write_partition(const Outcome& outcome, int partition) const {
 void Operation::write(const Outcome& outcome) const {
   for (std::size_t i = 0; i < regions_.size() && i < outcome.parts.size(); ++i) {
     const Region& region = regions_[i];
-    const std::uint8_t* from = outcome.parts[i].data();
-    const std::uint64_t bytes = std::min<std::uint64_t>(region.bytes, outcome.parts[i].size());
+    const std::uint8_t* from = outcome.parts[i]->data();
+    const std::uint64_t bytes = std::min<std::uint64_t>(region.bytes, outcome.parts[i]->size());
     region.layout->visit(region.buffer, bytes, [&](std::uint8_t* to, std::size_t size) {
       std::memcpy(to, from, size);
       from += size;

@@ -145,9 +145,9 @@ struct Solo {
   static int Get_processor_name(char* name, int* length) {
     const virtual_world::Outcome outcome = provider().call();
     *length = 0;
-    if (!outcome.parts.empty() && outcome.parts[0].size() < MPI_MAX_PROCESSOR_NAME) {
-      *length = static_cast<int>(outcome.parts[0].size());
-      std::memcpy(name, outcome.parts[0].data(), outcome.parts[0].size());
+    if (!outcome.parts.empty() && outcome.parts[0]->size() < MPI_MAX_PROCESSOR_NAME) {
+      *length = static_cast<int>(outcome.parts[0]->size());
+      std::memcpy(name, outcome.parts[0]->data(), outcome.parts[0]->size());
     }
     name[*length] = '\0';
     return outcome.error;
