@@ -35,11 +35,6 @@ TOP = """\
 
 namespace reprise::mpi {{
 namespace {{
-
-template <class Ours>
-void put(Function function, Flavor flavor, Ours ours) {{
-  put_at_border(function, flavor, reinterpret_cast<void*>(ours));
-}}
 """
 
 
@@ -250,7 +245,7 @@ def generate(prototypes, rows, mpi):
         for solo in sides:
             for flavor in ("Mpi", "Pmpi"):
                 guard = "solo" if solo == "true" else "!solo"
-                puts.append(f"  if ({guard}) put(Function::{row.identifier}, Flavor::{flavor}, "
+                puts.append(f"  if ({guard}) put_at_border(Function::{row.identifier}, Flavor::{flavor}, "
                             f"&border_{row.identifier}<{solo}, Flavor::{flavor}>);\n")
     return "\n".join(texts) + ("\n}  // namespace\n\nvoid put_communication_at_border(bool solo) {\n" + "".join(puts)
                                + "}\n\n}  // namespace reprise::mpi\n")

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
+#include "trace/blocks.hpp"
 #include "trace/format.hpp"
 
 namespace reprise::cli {
@@ -38,9 +39,24 @@ std::optional<std::uint32_t> rank_of_file(std::string_view name) {
   return static_cast<std::uint32_t>(*rank);
 }
 
+// One of the names that logs have: "rank-3.log", "rank-3.thread-2.data", and those of open chunks.
+bool is_name_of_log(std::string_view name) {
+  const auto rank = rank_of_file(name);
+  if (!rank) return false;
+  std::uint32_t stream = 0;
+  const std::string thread = fmt::format("rank-{}.thread-", *rank);
+  if (name.starts_with(thread)) {
+    const std::string_view rest = name.substr(thread.size());
+    stream = static_cast<std::uint32_t>(parse_number(rest.substr(0, rest.find('.'))).value_or(0));
+  }
+  for (const std::uint32_t data : {0U, trace::kDataStream})
+    for (const trace::FileKind kind : {trace::FileKind::Log, trace::FileKind::Open})
+      if (name == trace::file_name(kind, {0, *rank, stream | data}).data()) return true;
+  return false;
+}
+
 bool may_be_in_a_bundle(std::string_view name) {
-  if (name.size() > 64 || name.find('/') != std::string_view::npos) return false;
-  return std::find(kOfTheRun.begin(), kOfTheRun.end(), name) != kOfTheRun.end() || rank_of_file(name);
+  return std::find(kOfTheRun.begin(), kOfTheRun.end(), name) != kOfTheRun.end() || is_name_of_log(name);
 }
 
 void write_all(int fd, const void* from, std::size_t size, const std::string& path) {
@@ -67,15 +83,17 @@ std::size_t read_some(int fd, void* to, std::size_t size, const std::string& pat
   return got;
 }
 
-// `size` bytes from one to the other; how many there were, and their digest.
+// `size` bytes of the file with this name from one to the other; how many there were, and their digest with the name's.
 struct Copied {
   std::uint64_t bytes = 0;
   std::uint64_t digest = 0;
 };
-Copied copy_bytes(int from, int to, std::uint64_t size, const std::string& from_path, const std::string& to_path) {
+Copied copy_bytes(std::string_view name, int from, int to, std::uint64_t size, const std::string& from_path,
+                  const std::string& to_path) {
   std::vector<char> piece(kPiece);
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, name.data(), name.size());
   Copied copied;
   while (copied.bytes < size) {
     const std::size_t got =
@@ -103,11 +121,11 @@ void add_file(int bundle, int dir_fd, const std::string& name, const std::string
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
     fail("cannot read {}: {}", printable(name), error_text(errno));
   const auto size = static_cast<std::uint64_t>(info.st_size);
-  const Copied digested = copy_bytes(file.get(), -1, size, name, path);
+  const Copied digested = copy_bytes(name, file.get(), -1, size, name, path);
   const std::string line = fmt::format("{} {} {}\n", name, size, hex(digested.digest));
   write_all(bundle, line.data(), line.size(), path);
   ::lseek(file.get(), 0, SEEK_SET);
-  if (copy_bytes(file.get(), bundle, size, name, path).bytes != size)
+  if (copy_bytes(name, file.get(), bundle, size, name, path).bytes != size)
     fail("{} became shorter while it was read: is the run still going on?", printable(name));
 }
 
@@ -173,7 +191,7 @@ TemporaryDirectory unpack_bundle(const std::string& path) {
     const UniqueFd file(::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!file && errno == EEXIST) damaged("a file is there twice");
     if (!file) fail("cannot make {}: {}", printable(target), error_text(errno));
-    const Copied copied = copy_bytes(bundle.get(), file.get(), *size, path, target);
+    const Copied copied = copy_bytes(words[0], bundle.get(), file.get(), *size, path, target);
     if (copied.bytes != *size) damaged("it ends before its end");
     if (hex(copied.digest) != words[2]) damaged(fmt::format("{} does not have the bytes it had", words[0]));
   }

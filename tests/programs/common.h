@@ -101,6 +101,20 @@ static UNUSED void finish(void) {
   say("done");
 }
 
+// Everybody sends one message to rank 0, which takes them in any order.
+static UNUSED void hear_everybody(unsigned max_us) {
+  int value;
+  MPI_Status status;
+  if (world_rank != 0) {
+    jitter(max_us);
+    MPI_Send(&world_rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  }
+  for (int i = 1; world_rank == 0 && i < world_size; ++i) {
+    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+    took("heard", status.MPI_SOURCE, 1, value);
+  }
+}
+
 // `count` messages to rank 0 at uneven moments; the value names the sender and the position.
 static UNUSED void send_stream(int count, int tag, unsigned max_us) {
   for (int i = 0; i < count; ++i) {

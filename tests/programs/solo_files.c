@@ -14,17 +14,7 @@ int main(int argc, char** argv) {
   char path[4096];
   snprintf(path, sizeof path, "%s/shared.bin", out_dir);
   for (int round = 0; round < 3; ++round) {
-    int mine = 0;
-    if (world_rank == 0) {
-      for (int i = 1; i < world_size; ++i) {
-        MPI_Status status;
-        MPI_Recv(&mine, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
-        took("heard", status.MPI_SOURCE, 1, mine);
-      }
-    } else {
-      jitter(300);
-      MPI_Send(&world_rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
-    }
+    hear_everybody(300);
     uint64_t root = digest;
     MPI_Bcast(&root, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
 

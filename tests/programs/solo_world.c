@@ -150,17 +150,7 @@ int main(int argc, char** argv) {
   MPI_Get_processor_name(name, &length);
   say("on %s", name);
   for (int round = 0; round < 3; ++round) {
-    if (world_rank == 0) {
-      for (int i = 1; i < world_size; ++i) {
-        int value;
-        MPI_Status status;
-        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
-        took("heard", status.MPI_SOURCE, 1, value);
-      }
-    } else {
-      jitter(200);
-      MPI_Send(&world_rank, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
-    }
+    hear_everybody(200);
     groups();
     attributes();
     topologies();

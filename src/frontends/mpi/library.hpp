@@ -12,6 +12,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "function_ids.hpp"  // generated
 
@@ -58,6 +59,11 @@ inline Real library_function(Function function, Flavor flavor = Flavor::Pmpi) {
 }
 // From now on calls of this function are forwarded to `ours`.
 void put_at_border(Function function, Flavor flavor, void* ours);
+template <class Ours>
+requires std::is_function_v<Ours>
+void put_at_border(Function function, Flavor flavor, Ours* ours) {
+  put_at_border(function, flavor, reinterpret_cast<void*>(ours));
+}
 
 // Predefined handles, valid between MPI_Init and MPI_Finalize.
 struct Handles {

@@ -1,6 +1,7 @@
 #include "frontends/mpi/pending_receives.hpp"
 
 #include "engine/session.hpp"
+#include "frontends/mpi/status.hpp"
 
 namespace reprise::mpi {
 
@@ -78,16 +79,6 @@ PendingReceives::Receive* PendingReceives::find(MPI_Request request) {
     if (at->request == request && !at->orphan) return at;
   return nullptr;
 }
-
-namespace {
-
-bool was_cancelled(const MPI_Status& status) {
-  int cancelled = 0;
-  resolve_function<int (*)(const MPI_Status*, int*)>(Function::Test_cancelled)(&status, &cancelled);
-  return cancelled;
-}
-
-}  // namespace
 
 void PendingReceives::resolve(Receive* receive, const MPI_Status& status) {
   if (receive->known) return;

@@ -35,6 +35,12 @@ class ObservedStatus {
   int before_;
 };
 
+inline bool was_cancelled(const MPI_Status& status) {
+  int cancelled = 0;
+  library_function<int (*)(const MPI_Status*, int*)>(Function::Test_cancelled)(&status, &cancelled);
+  return cancelled != 0;
+}
+
 // Room for n plain things, uninitialised: on the stack if they are few.
 template <class T, std::size_t kOnStack = 64>
 class Room {

@@ -21,8 +21,8 @@ int Type_free(MPI_Datatype* type) {
 }
 
 void put_types_at_border() {
-  put_at_border(Function::Type_free, Flavor::Mpi, reinterpret_cast<void*>(&Type_free<Flavor::Mpi>));
-  put_at_border(Function::Type_free, Flavor::Pmpi, reinterpret_cast<void*>(&Type_free<Flavor::Pmpi>));
+  put_at_border(Function::Type_free, Flavor::Mpi, &Type_free<Flavor::Mpi>);
+  put_at_border(Function::Type_free, Flavor::Pmpi, &Type_free<Flavor::Pmpi>);
 }
 
 std::optional<int> attribute(int keyval) {

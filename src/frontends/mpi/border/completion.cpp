@@ -279,26 +279,21 @@ struct Solo {
   static int nothing_to_do(...) { return MPI_SUCCESS; }
 };
 
-template <class Ours>
-void put(Function function, Flavor flavor, Ours ours) {
-  put_at_border(function, flavor, reinterpret_cast<void*>(ours));
-}
-
 template <class Side>
 void put_common(Flavor flavor) {
-  put(Function::Wait, flavor, &Side::Wait);
-  put(Function::Waitall, flavor, &Side::Waitall);
-  put(Function::Waitany, flavor, &Side::Waitany);
-  put(Function::Waitsome, flavor, &Side::Waitsome);
-  put(Function::Test, flavor, &Side::Test);
-  put(Function::Testall, flavor, &Side::Testall);
-  put(Function::Testany, flavor, &Side::Testany);
-  put(Function::Testsome, flavor, &Side::Testsome);
-  put(Function::Request_get_status, flavor, &Side::Request_get_status);
-  put(Function::Request_free, flavor, &Side::Request_free);
-  put(Function::Start, flavor, &Side::Start);
-  put(Function::Startall, flavor, &Side::Startall);
-  put(Function::Parrived, flavor, &Side::Parrived);
+  put_at_border(Function::Wait, flavor, &Side::Wait);
+  put_at_border(Function::Waitall, flavor, &Side::Waitall);
+  put_at_border(Function::Waitany, flavor, &Side::Waitany);
+  put_at_border(Function::Waitsome, flavor, &Side::Waitsome);
+  put_at_border(Function::Test, flavor, &Side::Test);
+  put_at_border(Function::Testall, flavor, &Side::Testall);
+  put_at_border(Function::Testany, flavor, &Side::Testany);
+  put_at_border(Function::Testsome, flavor, &Side::Testsome);
+  put_at_border(Function::Request_get_status, flavor, &Side::Request_get_status);
+  put_at_border(Function::Request_free, flavor, &Side::Request_free);
+  put_at_border(Function::Start, flavor, &Side::Start);
+  put_at_border(Function::Startall, flavor, &Side::Startall);
+  put_at_border(Function::Parrived, flavor, &Side::Parrived);
 }
 
 }  // namespace
@@ -311,9 +306,9 @@ void put_completion_at_border(bool solo) {
   }
   for (const Flavor flavor : {Flavor::Mpi, Flavor::Pmpi}) {
     put_common<Solo>(flavor);
-    put(Function::Cancel, flavor, &Solo::Cancel);
+    put_at_border(Function::Cancel, flavor, &Solo::Cancel);
     for (const Function function : {Function::Pready, Function::Pready_range, Function::Pready_list})
-      put(function, flavor, &Solo::nothing_to_do);
+      put_at_border(function, flavor, &Solo::nothing_to_do);
   }
 }
 

@@ -31,10 +31,13 @@ std::int64_t bytes_of(const MPI_Status& status) {
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
 
-bool was_cancelled(const MPI_Status& status) {
-  int cancelled = 0;
-  library_function<int (*)(const MPI_Status*, int*)>(Function::Test_cancelled)(&status, &cancelled);
-  return cancelled != 0;
+// What is mapped changes seldom, and a program that sends such bytes does it again and again.
+bool holds_address(const std::vector<DataRun>& runs) {
+  thread_local AddressRemains addresses;
+  const auto found = [](const DataRun& run) { return addresses.in(run.from, run.size); };
+  if (std::any_of(runs.begin(), runs.end(), found)) return true;
+  addresses = AddressRemains();
+  return std::any_of(runs.begin(), runs.end(), found);
 }
 
 // Calls that bring nothing are counted, so that those that failed can be found again; those with a request by its
@@ -102,10 +105,7 @@ void Operation::sends_other_bytes(const virtual_world::Message& recorded) const 
   static std::atomic<bool> warned{false};
   Session& session = Session::get();
   const auto bytes = static_cast<std::int64_t>(outgoing_.content.bytes);
-  const std::vector<DataRun> runs = outgoing_runs();
-  const AddressRemains addresses;
-  const bool has_address =
-      std::any_of(runs.begin(), runs.end(), [&](const DataRun& run) { return addresses.in(run.from, run.size); });
+  const bool has_address = holds_address(outgoing_runs());
   if (!session.compares_sent() || (bytes == recorded.bytes && has_address)) {
     if (!warned.exchange(true))
       session.supervisor().warn("sends other bytes than in the recorded run, from call " +

@@ -154,27 +154,22 @@ struct Solo {
   }
 };
 
-template <class Ours>
-void put(Function function, Flavor flavor, Ours ours) {
-  put_at_border(function, flavor, reinterpret_cast<void*>(ours));
-}
-
 template <class Side>
 void put_common(Flavor flavor) {
-  put(Function::Probe, flavor, &Side::Probe);
-  put(Function::Iprobe, flavor, &Side::Iprobe);
-  put(Function::Mprobe, flavor, &Side::Mprobe);
-  put(Function::Improbe, flavor, &Side::Improbe);
-  put(Function::Get_processor_name, flavor, &Side::Get_processor_name);
+  put_at_border(Function::Probe, flavor, &Side::Probe);
+  put_at_border(Function::Iprobe, flavor, &Side::Iprobe);
+  put_at_border(Function::Mprobe, flavor, &Side::Mprobe);
+  put_at_border(Function::Improbe, flavor, &Side::Improbe);
+  put_at_border(Function::Get_processor_name, flavor, &Side::Get_processor_name);
 }
 
 template <Flavor kFlavor>
 void put_recording() {
   put_common<Recording<kFlavor>>(kFlavor);
-  put(Function::Mrecv, kFlavor, &Recording<kFlavor>::template Mrecv<int, Function::Mrecv>);
-  put(Function::Mrecv_c, kFlavor, &Recording<kFlavor>::template Mrecv<MPI_Count, Function::Mrecv_c>);
-  put(Function::Imrecv, kFlavor, &Recording<kFlavor>::template Imrecv<int, Function::Imrecv>);
-  put(Function::Imrecv_c, kFlavor, &Recording<kFlavor>::template Imrecv<MPI_Count, Function::Imrecv_c>);
+  put_at_border(Function::Mrecv, kFlavor, &Recording<kFlavor>::template Mrecv<int, Function::Mrecv>);
+  put_at_border(Function::Mrecv_c, kFlavor, &Recording<kFlavor>::template Mrecv<MPI_Count, Function::Mrecv_c>);
+  put_at_border(Function::Imrecv, kFlavor, &Recording<kFlavor>::template Imrecv<int, Function::Imrecv>);
+  put_at_border(Function::Imrecv_c, kFlavor, &Recording<kFlavor>::template Imrecv<MPI_Count, Function::Imrecv_c>);
 }
 
 }  // namespace
@@ -187,10 +182,10 @@ void put_probes_at_border(bool solo) {
   }
   for (const Flavor flavor : {Flavor::Mpi, Flavor::Pmpi}) {
     put_common<Solo>(flavor);
-    put(Function::Mrecv, flavor, &Solo::Mrecv<int>);
-    put(Function::Mrecv_c, flavor, &Solo::Mrecv<MPI_Count>);
-    put(Function::Imrecv, flavor, &Solo::Imrecv<int>);
-    put(Function::Imrecv_c, flavor, &Solo::Imrecv<MPI_Count>);
+    put_at_border(Function::Mrecv, flavor, &Solo::Mrecv<int>);
+    put_at_border(Function::Mrecv_c, flavor, &Solo::Mrecv<MPI_Count>);
+    put_at_border(Function::Imrecv, flavor, &Solo::Imrecv<int>);
+    put_at_border(Function::Imrecv_c, flavor, &Solo::Imrecv<MPI_Count>);
   }
 }
 

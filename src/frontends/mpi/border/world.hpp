@@ -25,8 +25,8 @@ int give_communicator(MPI_Comm parent, Carrier carrier, virtual_world::Topology 
 
 template <class Ours>
 void put_for_solo(Function function, Ours ours) {
-  put_at_border(function, Flavor::Mpi, reinterpret_cast<void*>(ours));
-  put_at_border(function, Flavor::Pmpi, reinterpret_cast<void*>(ours));
+  put_at_border(function, Flavor::Mpi, ours);
+  put_at_border(function, Flavor::Pmpi, ours);
 }
 
 int mpi_likeness(virtual_world::Likeness likeness, bool communicators);
