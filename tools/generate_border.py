@@ -70,6 +70,8 @@ def describe_buffer(row, names):
     blocks = f"neighbours_in({comm})" if "eighbor" in row.body else f"blocks_in({comm})"
     if row.has("rcounts") and row.has("rdispls"):
         types = names[row.index("rtypes", "rtype")]
+        if row.has("rtypes"):
+            types = f"TypesPerRank({types}, kSolo, {blocks}).get()"
         fills = (f"operation.fills_each({buffer}, {names[row.index('rcounts')]}, {names[row.index('rdispls')]}, {types}, "
                  f"{blocks});")
     elif row.has("rcounts"):
@@ -123,8 +125,6 @@ def describe(row, names):
                      f"{names[row.index('scount', 'count')]}, {names[row.index('stype', 'type')]});")
     elif not row.has("source"):
         lines += describe_sources(row, names)
-    if row.has("rtypes"):
-        lines.append(f'if constexpr (!kSolo) operation.has_types_per_rank("{row.name}: called from Fortran");')
     if row.body in ("Isendrecv", "Isendrecv_replace"):
         lines.append("operation.is_combined();")
     if row.body == "Precv_init":

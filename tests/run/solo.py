@@ -19,6 +19,7 @@ PROGRAMS = {
     "fortran-mpifh": ("fortran_mpifh", 3, []),
     "fortran-usempi": ("fortran_usempi", 3, []),
     "fortran-f08": ("fortran_f08", 3, []),
+    "fortran-types": ("fortran_types", 3, []),
     "threads-multiple": ("thread_mpi", 3, []),
     "threads-serialized": ("thread_mpi", 3, ["serialized"]),
     "threads-locks": ("thread_locks", 2, []),

@@ -26,7 +26,9 @@ using engine::Mode;
 //
 // `border_settle` is the same for the data of the call (border/border.hpp); it comes first.
 //
-// `through_fortran`: the call in flight came through the Fortran layer. `fortran_caller` is where the program has called the Fortran layer that is about to call us (fortran.hpp).
+// `through_fortran`: the call in flight came through the Fortran layer. `fortran_caller` is where the program has called
+// the Fortran layer that is about to call us (fortran.hpp), `fortran_types` the types that it gave for what it receives,
+// if there is one per rank.
 struct ThreadState {
   bool inside = false;
   bool opaque = false;
@@ -36,6 +38,7 @@ struct ThreadState {
   void (*border_settle)(void*) = nullptr;
   void* at_border = nullptr;
   const void* fortran_caller = nullptr;
+  const void* fortran_types = nullptr;
 };
 inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 

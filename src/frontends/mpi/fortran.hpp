@@ -39,7 +39,11 @@ class FortranCall {
   explicit FortranCall(const void* caller) : outer_(t_state.fortran_caller) {
     if (!outer_) t_state.fortran_caller = caller;  // otherwise one part of the layer calls another
   }
-  ~FortranCall() { t_state.fortran_caller = outer_; }
+  ~FortranCall() {
+    t_state.fortran_caller = outer_;
+    t_state.fortran_types = nullptr;
+  }
+  void has_types(Word received) { t_state.fortran_types = received; }
   FortranCall(const FortranCall&) = delete;
   FortranCall& operator=(const FortranCall&) = delete;
 

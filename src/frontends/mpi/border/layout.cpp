@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/spin.hpp"
+#include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi {
 namespace {
@@ -103,6 +104,16 @@ std::shared_ptr<const Layout> layout_of(MPI_Datatype type) {
 void forget_layout(MPI_Datatype type) {
   const Spin spin(&g_lock);
   cache().erase(handle_key(type));
+}
+
+TypesPerRank::TypesPerRank(const MPI_Datatype* given, [[maybe_unused]] bool solo, [[maybe_unused]] int n)
+    : given_(given) {
+#ifdef OPEN_MPI
+  const auto* const fortran = static_cast<const MPI_Fint*>(t_state.fortran_types);
+  if (!solo || !t_state.through_fortran || !fortran) return;
+  for (int i = 0; i < n; ++i)
+    converted_.push_back(library_function<MPI_Datatype (*)(MPI_Fint)>(Function::Type_f2c)(fortran[i]));
+#endif
 }
 
 }  // namespace reprise::mpi

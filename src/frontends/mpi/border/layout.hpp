@@ -47,6 +47,18 @@ struct Layout {
 
 // Kept until the type is freed; whoever holds it may keep it longer.
 std::shared_ptr<const Layout> layout_of(MPI_Datatype type);
+// The types of what a call receives from each of `n` ranks. Open MPI's Fortran layer converts as many as the real
+// communicator has members, which in a solo replay is one: there they are converted from what the program gave.
+class TypesPerRank {
+ public:
+  TypesPerRank(const MPI_Datatype* given, bool solo, int n);
+  const MPI_Datatype* get() const { return converted_.empty() ? given_ : converted_.data(); }
+
+ private:
+  const MPI_Datatype* given_;
+  std::vector<MPI_Datatype> converted_;
+};
+
 // MPI_Type_free: the handle may come back as another type's.
 void forget_layout(MPI_Datatype type);
 

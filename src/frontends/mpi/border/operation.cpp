@@ -212,12 +212,6 @@ int Operation::log(int rc, const MPI_Status* status) {
   return rc;
 }
 
-void Operation::has_types_per_rank([[maybe_unused]] const char* function) {
-#ifdef OPEN_MPI
-  if (t_state.through_fortran && blocks_in(comm_) > 1) not_solo(function);
-#endif
-}
-
 void Operation::is_combined() { size_unknown_ = !combined_receive_tells_sender(); }
 
 void Operation::log_completion(std::uint64_t post, int error, const MPI_Status& status) {

@@ -102,10 +102,6 @@ class Operation {
         fills(static_cast<char*>(buffer) + static_cast<std::ptrdiff_t>(places[i]), counts[i], types[i]);
   }
 
-  // Types, one per rank. Open MPI's Fortran layer converts as many as the real communicator has members, which in a
-  // solo replay is one.
-  void has_types_per_rank(const char* function);
-
   // -- recording: the library has returned rc --
 
   // The call itself: `call` gets the status that the program wants to see, or ours if it ignores it. If an error
