@@ -21,10 +21,12 @@ std::shared_ptr<BorderRequests::Request> BorderRequests::find(MPI_Request handle
 }
 
 // Libraries give the same handle to all operations that were complete when they were posted (a collective of one
-// process, a receive from MPI_PROC_NULL). Whatever the earlier one brought is there.
+// process, a receive from MPI_PROC_NULL). Whatever the earlier one brought is there. (If another thread has posted that
+// one, it is just completing it, and the library has given us its handle meanwhile.)
 void BorderRequests::settle_namesake(MPI_Request handle) {
   const auto earlier = find(handle);
-  if (!earlier || !earlier->active || earlier->seen || !earlier->operation.brings()) return;
+  if (!earlier || !earlier->active || earlier->seen || earlier->poster != &t_state || !earlier->operation.brings())
+    return;
   MPI_Status status{};
   int flag = 0;
   using Ask = int (*)(MPI_Request, int*, MPI_Status*);
@@ -36,7 +38,7 @@ void BorderRequests::settle_namesake(MPI_Request handle) {
 void BorderRequests::add(MPI_Request handle, Operation operation, bool persistent) {
   if (engine::mode() == engine::Mode::Record) settle_namesake(handle);
   auto request = std::make_shared<Request>(
-      Request{std::move(operation), g_posts.next(), persistent, !persistent, false, std::nullopt});
+      Request{std::move(operation), g_posts.next(), persistent, !persistent, false, &t_state, std::nullopt});
   const Spin spin(&lock_);
   all_[handle_key(handle)] = std::move(request);
   count_.store(all_.size(), std::memory_order_relaxed);

@@ -23,6 +23,7 @@ class BorderRequests {
     bool persistent = false;
     bool active = false;
     bool seen = false;                              // recording: its entry is logged
+    const void* poster = &t_state;                  // the thread
     std::optional<virtual_world::Outcome> outcome;  // solo, if the program has only asked (MPI_Request_get_status)
   };
 
