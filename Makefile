@@ -27,7 +27,7 @@ check-long: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
 	ctest --test-dir $(BUILD) --output-on-failure
-	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50
+	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50 --timed
 	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5
 
 # Under Slurm's srun, and on two hosts made of network namespaces. What cannot run here is skipped with the reason.

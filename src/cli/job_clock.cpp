@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = 200ms;
+constexpr auto kLongPause = 500ms;
 constexpr int kMaxShare = 20;  // looking may take one part in so many of our time
 // Never slower than this, lest an account that is wrong stops the clock for ever.
 constexpr double kSlowest = 1.0 / 16;
@@ -31,7 +32,8 @@ unsigned usable_processors() {
 }
 
 std::string read_proc(const std::string& path) {
-  const auto text = read_file_at(AT_FDCWD, path, 4096, true);
+  constexpr std::size_t kLimit = 1 << 20;  // /proc/stat has a line per processor and a number per interrupt
+  const auto text = read_file_at(AT_FDCWD, path, kLimit, true);
   return text ? *text : std::string();
 }
 
@@ -51,6 +53,18 @@ std::uint64_t sleeps_in(const std::string& directory) {
   return parse_number(std::string_view(status).substr(number, status.find('\n', number) - number)).value_or(0);
 }
 
+// Of all processors, in sum; none where the system does not run on a virtual machine, or cannot tell.
+double stolen_time() {
+  constexpr std::size_t kStolen = 7;  // after the name: user, nice, system, idle, iowait, irq, softirq, steal
+  const std::string stat = read_proc("/proc/stat");
+  const auto fields = split(std::string_view(stat).substr(0, stat.find('\n')), ' ');
+  std::size_t numbers = 0;
+  for (const auto& field : fields)
+    if (const auto number = parse_number(field); number && numbers++ == kStolen)
+      return static_cast<double>(*number) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return 0;
+}
+
 // By our own thread: on a busy machine a look takes long, but takes no more from anybody.
 Clock::duration processor_time() {
   timespec now{};
@@ -62,13 +76,16 @@ double to_seconds(Clock::duration time) { return std::chrono::duration<double>(t
 
 }  // namespace
 
-ThreadUse used_between(const ThreadUse& before, const ThreadUse& now, double elapsed) {
+ThreadShare used_between(const ThreadUse& before, const ThreadUse& now, double elapsed) {
   // A number may be used again for a new thread, whose account begins at nothing.
   const double ran = std::clamp(now.ran - before.ran, 0.0, elapsed);
   // The system counts a wait when it is over: of a thread that wanted to run all the time, we know better.
   const bool always_ready = before.ready && now.ready && before.sleeps == now.sleeps;
-  return {ran, always_ready ? elapsed - ran : std::clamp(now.waited - before.waited, 0.0, elapsed)};
+  const double counted = std::clamp(now.waited - before.waited, 0.0, elapsed);
+  return {ran, always_ready ? elapsed - ran : counted, counted};
 }
+
+double waited_in_sum(double counted, double waited, double stolen) { return std::max(waited, counted + stolen); }
 
 double time_had(double elapsed, double ran, double waited, unsigned processors) {
   if (elapsed <= 0) return 0;
@@ -79,10 +96,11 @@ double time_had(double elapsed, double ran, double waited, unsigned processors) 
   return elapsed * std::max(kSlowest, 1 - lost / std::max(possible, elapsed));
 }
 
-JobClock::JobClock() : processors_(usable_processors()), looked_(Clock::now()) {}
+JobClock::JobClock() : processors_(usable_processors()), stolen_(stolen_time()), looked_(Clock::now()) {}
 
 JobClock::Look JobClock::look() {
   Look look;
+  look.stolen = stolen_time();
   for (const pid_t pid : descendants_of(::getpid())) {
     const std::string process = "/proc/" + std::to_string(pid);
     const char state = state_in(process);
@@ -115,12 +133,15 @@ void JobClock::advance(double elapsed, const Look& now) {
   if (!now.on_disk) {
     double ran = 0;
     double waited = 0;
+    double counted = 0;
     for (const auto& [thread, now_use] : now.threads) {
       const auto before = threads_.find(thread);
-      const ThreadUse use = used_between(before == threads_.end() ? ThreadUse{} : before->second, now_use, elapsed);
+      const ThreadShare use = used_between(before == threads_.end() ? ThreadUse{} : before->second, now_use, elapsed);
       ran += use.ran;
       waited += use.waited;
+      counted += use.counted;
     }
+    waited = waited_in_sum(counted, waited, std::max(0.0, now.stolen - stolen_));
     had = time_had(elapsed, ran, waited, processors_);
   }
   time_ += std::chrono::duration_cast<Time>(std::chrono::duration<double>(had));
@@ -131,8 +152,10 @@ void JobClock::tick() {
   if (began - looked_ < std::max<Clock::duration>(kPause, pause_)) return;
   const auto used = processor_time();
   Look now = look();
-  advance(to_seconds(began - looked_), now);
+  // When we have not come to look for much longer than we meant to, neither has anybody else come to anything.
+  advance(std::min(to_seconds(began - looked_), 2 * to_seconds(std::max<Clock::duration>(kLongPause, pause_))), now);
   threads_ = std::move(now.threads);
+  stolen_ = now.stolen;
   looked_ = began;
   pause_ = kMaxShare * (processor_time() - used);  // many processes: look less often
 }

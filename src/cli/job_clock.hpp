@@ -2,8 +2,9 @@
 //
 // A replay has to do what the recorded run did, so it needs about as much processor time, but on a busy machine that
 // may take any time by the clock on the wall. This clock stands still while the job waits for processors that others
-// use, for a disk, or because somebody has stopped it (a debugger). What the job's own processes take from each other
-// counts as time: they did so in the recorded run, too.
+// use, for a disk, or because somebody has stopped it (a debugger); also where those others are other machines on the
+// same host, which take the processors themselves away. What the job's own processes take from each other counts as
+// time: they did so in the recorded run, too.
 //
 // Only processes on this machine are seen. Where the system does not tell how long they waited, it is a plain clock.
 #pragma once
@@ -39,19 +40,29 @@ class JobClock {
     std::map<pid_t, ThreadUse> threads;
     bool stopped = false;
     bool on_disk = false;
+    double stolen = 0;  // seconds for which the host gave processors that we wanted to somebody else, since it started
   };
   static Look look();
   void advance(double elapsed, const Look& now);
 
   unsigned processors_;
   std::map<pid_t, ThreadUse> threads_;
+  double stolen_;
   std::chrono::steady_clock::time_point looked_;
   std::chrono::steady_clock::duration pause_{};
   Time time_{0};
 };
 
-// What a thread ran and waited between two looks at it.
-ThreadUse used_between(const ThreadUse& before, const ThreadUse& now, double elapsed);
+// What a thread ran and waited between two looks at it. What the system has counted of the wait, and in sum.
+struct ThreadShare {
+  double ran = 0;
+  double waited = 0;
+  double counted = 0;
+};
+ThreadShare used_between(const ThreadUse& before, const ThreadUse& now, double elapsed);
+
+// The seconds that threads waited in sum, of which the system has counted only some. It never counts stolen ones.
+double waited_in_sum(double counted, double waited, double stolen);
 
 // Of `elapsed` seconds, how many has a job had whose threads ran for `ran` seconds in sum, and were ready to run but
 // waited for `waited` seconds in sum, on a machine with so many processors?

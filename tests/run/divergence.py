@@ -1,7 +1,7 @@
 """A program that does something else in replay is found out at the first call that differs, promptly.
 
-Each way to differ must end within LIMIT seconds, name the right rank and, where there are two, both source lines: that
-of the recorded call and that of the actual one. Refused before the start: exit status 125. Found in the run: 75.
+Each way to differ must end the replay, name the right rank and, where there are two, both source lines: that of the
+recorded call and that of the actual one. With --timed it must do so within LIMIT seconds; otherwise the time is printed. Refused before the start: exit status 125. Found in the run: 75.
 Nothing may be left running, and a replay under the old conditions must succeed afterwards.
 
 Most ways are words that the program `ways` reads from a file, so one recording serves all of them.
@@ -21,7 +21,7 @@ from pathlib import Path
 from harness import DIVERGED, SOURCES, TROUBLE, Case, Failure, Skip, available, build_program
 
 LIMIT = 10  # seconds for the whole replay, launcher included, on a machine that has nothing else to do
-PATIENCE = 120  # seconds until the test itself gives up
+PATIENCE = 300  # seconds until the test itself gives up
 RANKS = 3
 
 
@@ -94,6 +94,10 @@ WAYS = {
 
 # Those that are known at once, wherever the ranks are and whoever started them.
 PROMPT = ["function", "tag", "fewer", "segv", "exit"]
+
+# Those that are known only when nothing has moved for some time, which is longer on a machine with other things to do;
+# and those that ask how such time is measured.
+SLOW = {"deadlock", "spin", "sleep", "after-finalize", "before-init", "vanish", "pauses", "slow-machine"}
 
 # Sources of chance that are not recorded: the recorded run and its replay differ by themselves.
 CHANCE = ["layout", "cycles", "auxiliary", "uninitialised", "race", "child", "counter"]
@@ -169,7 +173,8 @@ class Timed:
     def check(self, replay, what):
         slow = max(self.before, slowness())
         self.scene.remark = f"{replay.seconds:.1f} s" + (f", machine {slow:.1f} times slower" if slow > 1.5 else "")
-        self.scene.check(replay.seconds < LIMIT * slow, f"{what}: took {replay.seconds:.1f} s on a machine that is "
+        late = self.scene.settings.timed and replay.seconds > LIMIT * slow
+        self.scene.check(not late, f"{what}: took {replay.seconds:.1f} s on a machine that is "
                          f"{slow:.1f} times slower than it could be", replay)
 
 
@@ -447,4 +452,4 @@ def cases(mpi):
               ("launcher-killed", killed(launcher, at(set(), says=r"the command ended.*SIGKILL"))),
               ("interrupted-sigint", interrupted(signal.SIGINT)), ("interrupted-sigterm", interrupted(signal.SIGTERM)),
               ("pauses", pauses), ("slow-machine", slow_machine)]
-    return [Case("divergence", mpi, name, function, faults=True) for name, function in tests]
+    return [Case("divergence", mpi, name, function, faults=True, alone=name in SLOW) for name, function in tests]

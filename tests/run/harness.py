@@ -42,6 +42,7 @@ class Settings:
     repeat: int
     scratch: Path
     keep: bool = False
+    timed: bool = False  # whether being late is a failure: only on a machine that has nothing else to do
 
     @property
     def reprise(self):
@@ -74,6 +75,7 @@ class Case:
     name: str
     function: object  # called with the Scene
     faults: bool = False  # the MPI itself leaves shared memory behind when it is killed
+    alone: bool = False  # run when nothing else runs: it waits for time to pass, or starts very many ranks
 
     @property
     def id(self):
@@ -208,7 +210,7 @@ class Scene:
         child.stem, child.began, child.command = stem, time.monotonic(), command
         return child
 
-    def finish(self, child, limit=300):
+    def finish(self, child, limit=900):
         """Waits for a started command and for everything that it left behind."""
         end = time.monotonic() + limit
         while child.poll() is None and time.monotonic() < end:
@@ -236,7 +238,7 @@ class Scene:
         read = lambda suffix: Path(f"{child.stem}.{suffix}").read_text(errors="replace")
         return Result(child.command, child.returncode, read("out"), read("err"), time.monotonic() - child.began)
 
-    def run(self, command, limit=300, env=None, cwd=None, answer=None):
+    def run(self, command, limit=900, env=None, cwd=None, answer=None):
         stdin = subprocess.DEVNULL
         if answer is not None:
             path = self.dir / "answer"
@@ -287,23 +289,23 @@ class Scene:
     def outputs(self):
         return {path.name: path.read_bytes() for path in sorted(self.out.glob("out-*.txt"))}
 
-    def plain(self, command, limit=300):
+    def plain(self, command, limit=900):
         self.clear()
         result = self.run(command, limit)
         return result, self.outputs()
 
-    def record(self, command, trace=None, limit=300, words=(), **options):
+    def record(self, command, trace=None, limit=900, words=(), **options):
         self.clear()
         trace = trace or self.dir / "trace"
         result = self.run([self.settings.reprise, "record", *words, "-o", trace, "--", *command], limit, **options)
         return result, self.outputs()
 
-    def replay(self, trace=None, limit=300, **options):
+    def replay(self, trace=None, limit=900, **options):
         self.clear()
         result = self.run([self.settings.reprise, "replay", "--yes", trace or self.dir / "trace"], limit, **options)
         return result, self.outputs()
 
-    def solo(self, rank, trace=None, limit=300, words=(), **options):
+    def solo(self, rank, trace=None, limit=900, words=(), **options):
         """Replays one rank alone."""
         self.clear()
         result = self.run([self.settings.reprise, "replay", "--yes", "--rank", rank, *words,

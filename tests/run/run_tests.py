@@ -12,6 +12,7 @@ it.
 import argparse
 import concurrent.futures
 import fnmatch
+import itertools
 import os
 import shlex
 import shutil
@@ -58,9 +59,6 @@ SUITES = {
     "hosts": hosts.cases,
 }
 SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
-# Run one at a time, when nothing else runs: the one asks how long a replay takes to end, the other starts so many
-# ranks that nothing beside it would move.
-ALONE = {"divergence", "scale"}
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
@@ -77,6 +75,8 @@ def arguments():
     parser.add_argument("--without", metavar="FAMILY,...", help="random programs: families to leave out "
                         "(otherwise what SEEDS_WITHOUT in the environment says)")
     parser.add_argument("--jobs", type=int, default=1, help="tests at once (those that need the machine to themselves come last)")
+    parser.add_argument("--timed", action="store_true", help="a divergence that is found late is a failure (needs a "
+                        "machine that has nothing else to do)")
     parser.add_argument("--keep", action="store_true", help="keep the directories of failed tests")
     parser.add_argument("--list", action="store_true", help="print the names of the tests and stop")
     args = parser.parse_args()
@@ -94,8 +94,11 @@ def chosen(args):
     wanted = args.suite or ["all"]
     names = [name for name in SUITES if name in wanted or ("all" in wanted and name not in ON_REQUEST)]
     mpis = ["openmpi", "mpich"] if args.mpi == "both" else [args.mpi]
-    cases = [case for name in names for mpi in mpis
-             for case in (SUITES[name](mpi, args.repeat) if name in SEEDED else SUITES[name](mpi))]
+    cases = []
+    for name in names:
+        of_each = [SUITES[name](mpi, args.repeat) if name in SEEDED else SUITES[name](mpi) for mpi in mpis]
+        # In turn, because tests of one MPI may share a recording, and would wait for each other.
+        cases += [case for pair in itertools.zip_longest(*of_each) for case in pair if case]
     if args.only:
         cases = [case for case in cases if fnmatch.fnmatch(case.id, args.only) or args.only in case.id]
     return cases
@@ -107,6 +110,7 @@ def repeat_command(args, case):
     if case.suite in SEEDED:
         words += ["--without", random_programs.Choice.without]
         words += ["--seeds", args.seeds] if args.seeds else []
+    words += ["--timed"] if args.timed else []
     return shlex.join(words)
 
 
@@ -140,11 +144,11 @@ def main():
         return 2
     # Short on purpose: sockets live below it, and their paths are limited to 108 characters.
     scratch = Path(tempfile.mkdtemp(prefix="rt-"))
-    settings = harness.Settings(args.build, args.seed, args.repeat, scratch, args.keep)
+    settings = harness.Settings(args.build, args.seed, args.repeat, scratch, args.keep, args.timed)
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
     try:
-        at_once = [case for case in cases if args.jobs > 1 and case.suite not in ALONE]
+        at_once = [case for case in cases if args.jobs > 1 and not case.alone]
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             for case, verdict in zip(at_once, pool.map(lambda case: run_one(settings, case), at_once)):
                 report(args, case, *verdict, counts)

@@ -31,4 +31,5 @@ def bigger_run_same_trace_rate(scene):
 
 
 def cases(mpi):
-    return [Case("scale", mpi, "64-ranks", oversubscribed), Case("scale", mpi, "rate", bigger_run_same_trace_rate)]
+    return [Case("scale", mpi, "64-ranks", oversubscribed, alone=True),
+            Case("scale", mpi, "rate", bigger_run_same_trace_rate)]

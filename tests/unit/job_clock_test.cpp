@@ -34,6 +34,13 @@ TEST(JobClock, AWaitThatIsNotOverYetCounts) {
   EXPECT_DOUBLE_EQ(between({5, 7, false}, {1, 0, false}).ran, 0);      // another thread with the same number
 }
 
+TEST(JobClock, StolenTimeIsWaitedFor) {
+  EXPECT_DOUBLE_EQ(waited_in_sum(0, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(waited_in_sum(0.5, 0.5, 1), 1.5);
+  EXPECT_DOUBLE_EQ(waited_in_sum(0.5, 2, 1), 2);  // those who were always ready have waited for it already
+  EXPECT_DOUBLE_EQ(time_had(1, 0.25, waited_in_sum(0, 0, 0.75), 2), 0.25);
+}
+
 // Lets the clock look for so long.
 JobClock::Time watch(JobClock& clock, std::chrono::milliseconds time) {
   const auto before = clock.now();
