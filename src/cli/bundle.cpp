@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <optional>
 
 #include "base/process.hpp"
@@ -130,17 +129,6 @@ void add_file(int bundle, int dir_fd, const std::string& name, const std::string
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory() {
-  const char* const home = std::getenv("TMPDIR");
-  path_ = fmt::format("{}/reprise-XXXXXX", home && *home ? home : "/tmp");
-  if (!::mkdtemp(path_.data())) fail("cannot make a directory like {}: {}", printable(path_), error_text(errno));
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
 
 std::uint64_t write_bundle(int dir_fd, const std::vector<std::uint32_t>& ranks, const std::string& path) {
   if (::access(path.c_str(), F_OK) == 0) fail("{} exists; choose another name with -o", printable(path));

@@ -6,23 +6,11 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "cli/temporary_directory.hpp"
+
 namespace reprise::cli {
-
-// Removed with everything in it when the object goes.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();  // throws UserError
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  ~TemporaryDirectory();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Writes the files of these ranks, and those of the whole run. Throws UserError; never overwrites. Its size in bytes.
 std::uint64_t write_bundle(int dir_fd, const std::vector<std::uint32_t>& ranks, const std::string& path);

@@ -1,7 +1,4 @@
 // reprise extract: some ranks of a trace in one file, to send to a colleague.
-#include <algorithm>
-
-#include "analyze/number_set.hpp"
 #include "base/text.hpp"
 #include "cli/bundle.hpp"
 #include "cli/commands.hpp"

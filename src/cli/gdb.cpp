@@ -4,11 +4,11 @@
 
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "cli/bundle.hpp"
 #include "cli/capture.hpp"
 #include "cli/find_mpi.hpp"
 #include "cli/libraries.hpp"
 #include "cli/speech.hpp"
+#include "cli/temporary_directory.hpp"
 
 namespace reprise::cli {
 namespace {

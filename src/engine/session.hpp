@@ -155,9 +155,12 @@ class Session {
   // The call has been made, or only waits from here on: others may post.
   void posted();
   // A test has succeeded: from now on it is an operation like any other.
-  void poll_succeeded();
-  // What the threads number together is numbered in the same order: called before a communicator gets its number.
-  void order_point();
+  // `second`: in a call that has had a turn already, and has logged nothing since.
+  void poll_succeeded(bool second = false);
+  // What the threads number together is numbered in the same order: before and after a communicator gets its number, the
+  // latter under the lock.
+  void await_numbering();
+  void numbered();
   // Around a test while recording.
   void begin_poll();
 
@@ -230,6 +233,9 @@ class Session {
   Replayer* followed_log();
   void has_moved(const Replayer& log);
   void log_turn(const void* object);
+  void log_turn(const Turn& turn);
+  void log_second_turn(const void* object);
+  bool orders_numbers() const;
   void follow_turn();
   void take_order();
   void release_order();

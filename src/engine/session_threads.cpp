@@ -83,7 +83,8 @@ void Session::attach_thread(ThreadStream& stream) {
       stream.recorder.attach(dir, {configuration_.trace_id, rank_, stream.number}, info, configuration_.plain);
   if (attached && records_data_) open_data(stream, dir);
   close(dir);
-  if (!attached) append_note("not-replayable", "thread " + std::to_string(stream.number) + ": " + attached.error().what);
+  if (!attached)
+    append_note("not-replayable", "thread " + std::to_string(stream.number) + ": " + attached.error().what);
 }
 
 // Those that were there before the rank was known.
@@ -290,9 +291,21 @@ void Session::release_order() {
 
 void Session::log_turn(const void* object) {
   const Turn turn = t_stream->turns.take(object);
-  if (turn.number == 0) return;
+  t_stream->turn_is_logged = turn.number != 0;
+  if (t_stream->turn_is_logged) log_turn(turn);
+}
+
+void Session::log_turn(const Turn& turn) {
   const std::array<std::int64_t, 2> numbers{turn.thread, static_cast<std::int64_t>(turn.number)};
   t_stream->recorder.numbers(numbers);
+}
+
+// If the call's first turn had nothing to wait for, and so is not in the log, a replay would take the second for it.
+void Session::log_second_turn(const void* object) {
+  const Turn turn = t_stream->turns.take(object);
+  if (turn.number == 0) return;
+  if (!t_stream->turn_is_logged) log_turn(Turn{});
+  log_turn(turn);
 }
 
 void Session::follow_turn() {
@@ -330,25 +343,29 @@ void Session::posted() {
   if (t_stream->turn_is_open && callers_ == Identity::Callers::Many) passed();
 }
 
-void Session::order_point() {
-  if (!t_stream || !has_threads() || !attached_ || callers_ == Identity::Callers::One) return;
-  if (mode() == Mode::Record) {
-    log_turn(&main_);
-  } else if (mode() == Mode::Replay && t_stream->replayer) {
-    const bool was_open = t_stream->turn_is_open;
-    follow_turn();
-    passed();
-    t_stream->turn_is_open = was_open;
-  }
+bool Session::orders_numbers() const {
+  return t_stream && has_threads() && attached_ && callers_ != Identity::Callers::One;
+}
+
+void Session::await_numbering() {
+  if (!orders_numbers() || mode() != Mode::Replay || !t_stream->replayer) return;
+  if (t_stream->turn_is_open) passed();  // the call's first turn: it has been made by now
+  follow_turn();
+}
+
+void Session::numbered() {
+  if (!orders_numbers()) return;
+  if (mode() == Mode::Record) log_second_turn(&main_);
+  else if (mode() == Mode::Replay && t_stream->replayer) passed();
 }
 
 void Session::begin_poll() {
   if (t_stream && attached_) take_order();
 }
 
-void Session::poll_succeeded() {
+void Session::poll_succeeded(bool second) {
   if (!t_stream || !has_threads() || !attached_ || callers_ == Identity::Callers::One) return;
-  if (mode() == Mode::Record) log_turn(&kMpiOrder);
+  if (mode() == Mode::Record) second ? log_second_turn(&kMpiOrder) : log_turn(&kMpiOrder);
   else if (mode() == Mode::Replay && t_stream->replayer) follow_turn();
 }
 

@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,21 +19,13 @@ std::atomic<std::uint64_t>& last_turn_on(const void* object) {
   return g_last[address * 0x9e3779b97f4a7c15ull >> (64 - kTableBits)];
 }
 
-// How far each thread has come. A cache line for each, in a map of which only the used part exists.
+// How far each thread has come. A cache line for each, in .bss, too.
 struct alignas(64) Progress {
   std::atomic<std::uint64_t> turns;
   std::atomic<std::uint32_t> waiting;
   std::atomic<std::uint32_t> changed;  // what those who wait sleep on
 };
-
-Progress* progress() {
-  static Progress* const all = [] {
-    void* memory = ::mmap(nullptr, kMaxThreads * sizeof(Progress), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<Progress*>(memory);
-  }();
-  return all;
-}
+Progress g_progress[kMaxThreads];
 
 void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
@@ -61,7 +52,7 @@ Turn ThreadTurns::take(const void* object) {
 }
 
 void turn_is_over(std::uint32_t thread, std::uint64_t number) {
-  Progress& mine = progress()[thread % kMaxThreads];
+  Progress& mine = g_progress[thread % kMaxThreads];
   mine.turns.store(number, std::memory_order_seq_cst);
   if (mine.waiting.load(std::memory_order_seq_cst) == 0) return;
   mine.changed.fetch_add(1, std::memory_order_release);
@@ -70,7 +61,7 @@ void turn_is_over(std::uint32_t thread, std::uint64_t number) {
 
 void await_turn(const Turn& turn) {
   if (turn.number == 0) return;
-  Progress& other = progress()[turn.thread % kMaxThreads];
+  Progress& other = g_progress[turn.thread % kMaxThreads];
   const auto is_over = [&] { return other.turns.load(std::memory_order_acquire) >= turn.number; };
   for (int tries = 0; tries < 50; ++tries) {
     if (is_over()) return;

@@ -21,9 +21,10 @@ struct ThreadStream {
   DataRecorder data;                   // recording, if the values that reach this rank are wanted
   std::optional<DataReplayer> values;  // solo replay: the same
   ThreadTurns turns;
-  bool turn_is_open = false;  // replaying: a turn has begun that others may wait for
-  bool holds_order = false;   // this thread holds the session's order of posts
-  bool at_end = false;        // replaying: it has come to the end of a log that was cut off
+  bool turn_is_logged = false;          // recording: the call's first turn
+  bool turn_is_open = false;            // replaying: a turn has begun that others may wait for
+  bool holds_order = false;             // this thread holds the session's order of posts
+  bool at_end = false;                  // replaying: it has come to the end of a log that was cut off
   std::atomic<pthread_t> handle{};      // as the program knows it
   std::atomic<std::uint64_t> moved{0};  // replaying: calls made, for those who watch
   std::atomic<bool> followed{false};    // replaying: it has come to its last call

@@ -10,6 +10,7 @@ enum { kThreads = 3, kMessages = 40 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int serialized;
 static uint64_t got[kThreads];
+static MPI_Comm own[kThreads];
 
 static void enter(void) {
   if (serialized) pthread_mutex_lock(&mutex);
@@ -20,6 +21,30 @@ static void leave(void) {
 
 static void note(int me, int source, int tag, int value) {
   got[me] = (got[me] ^ (uint64_t)(source * 10007 + tag * 101 + value)) * 1099511628211u;
+}
+
+// From a certain rank, but to whichever thread asks first.
+static void take_from_neighbour(int me, int i) {
+  const int next = (world_rank + 1) % world_size, previous = (world_rank + world_size - 1) % world_size;
+  int out = me * 1000 + i, value;
+  MPI_Request sending;
+  MPI_Message message;
+  MPI_Status status;
+  MPI_Isend(&out, 1, MPI_INT, next, 2, MPI_COMM_WORLD, &sending);
+  MPI_Mprobe(previous, 2, MPI_COMM_WORLD, &message, &status);
+  MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+  MPI_Wait(&sending, MPI_STATUS_IGNORE);
+  note(me, status.MPI_SOURCE, status.MPI_TAG, value);
+}
+
+// Threads make communicators at once, each from its own.
+static void make_communicator(int me) {
+  MPI_Comm made;
+  int value = me, sum;
+  MPI_Comm_dup(own[me], &made);
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, made);
+  note(me, sum, 0, value);
+  MPI_Comm_free(&made);
 }
 
 // Everybody sends to everybody; whoever looks first takes what is there.
@@ -74,6 +99,9 @@ static void* work(void* number) {
       if (!flag) sched_yield();
     } while (!flag);
   }
+  // Afterwards: nobody who is still above waits for anything from here.
+  for (int i = 0; i < kMessages && !serialized; ++i) take_from_neighbour(me, i);
+  if (!serialized) make_communicator(me);
   return NULL;
 }
 
@@ -83,6 +111,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE, &provided);
   open_output(argc, argv);
   say("provided enough: %d", provided >= (serialized ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE));
+  for (int i = 0; i < kThreads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &own[i]);
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, (void*)(intptr_t)i);
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
@@ -90,5 +119,6 @@ int main(int argc, char** argv) {
     say("thread %d got %016llx", i, (unsigned long long)got[i]);
     fold(got[i]);
   }
+  for (int i = 0; i < kThreads; ++i) MPI_Comm_free(&own[i]);
   finish();
 }

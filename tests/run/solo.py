@@ -45,9 +45,6 @@ def program(name):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
             _, recorded = record_all(scene, command, ranks)
             scene.check_solo(recorded, ranks)
-            if name == "threads-multiple":
-                scene.remark = "without the replay of all ranks together, see docs/solo.md"
-                continue
             # The order of messages is in the same trace.
             replay, outputs = scene.replay()
             scene.check_status(replay, 0, "all ranks")

@@ -31,7 +31,7 @@ inline int take_in_order(Entry& entry, int source, int tag, MPI_Comm comm, MPI_M
     int flag = 0;
     session.begin_poll();
     const int rc = entry.other<Improbe>(Function::Improbe)(source, tag, comm, &flag, message, status);
-    if (flag || rc != MPI_SUCCESS) session.poll_succeeded();
+    if (flag || rc != MPI_SUCCESS) session.poll_succeeded(source != MPI_ANY_SOURCE);  // otherwise there is its slot
     session.posted();
     if (flag || rc != MPI_SUCCESS) return rc;
     sched_yield();
@@ -55,8 +55,8 @@ int Mprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Mess
   return rc;
 }
 
-// `probe` asks once, `wait` until there is a message. With threads it gives way meanwhile: another thread may have to do
-// thousands of things before, on the same core, and a blocking probe spins.
+// `probe` asks once, `wait` until there is a message. With threads it gives way meanwhile: another thread may have to
+// do thousands of things before, on the same core, and a blocking probe spins.
 template <class Probe, class Wait>
 int poll_for_message(Entry& entry, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Probe probe,
                      Wait wait) {

@@ -124,7 +124,7 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
     if (is_intercommunicator(comm)) append_members(comm, Function::Comm_remote_group, made.members);
     my_rank = comm_rank(comm);
   }
-  engine::Session::get().order_point();
+  engine::Session::get().await_numbering();
   engine::Session::Lock lock(engine::Session::get());
   if (same_members && parent >= 0) {
     made.members = all_[static_cast<std::size_t>(parent)].members;
@@ -142,6 +142,7 @@ void Communicators::made(MPI_Comm comm, MPI_Comm parent_handle, const char* how,
   const std::uint64_t counter = all_[inter || parent < 0 ? 0 : static_cast<std::size_t>(parent)].made_before[name]++;
   made.uid = digest(&counter, sizeof counter, name);
   add(std::move(made), parent, how, counter, my_rank);
+  engine::Session::get().numbered();
 }
 
 // Messages on a communicator with other members would reach nobody, and nobody would know why.

@@ -1,12 +1,13 @@
 // Who initialises a static object of a C++ function (Itanium C++ ABI, 3.3.2).
 //
-// Compiled code asks only while the object is not initialised yet, and whether it still finds it so is a matter of time.
-// So only the thread that did it says so in its log. In a replay everybody else who asks waits until it is done.
+// Compiled code asks only while the object is not initialised yet, and whether it still finds it so is a matter of
+// time. So only the thread that did it says so in its log. In a replay everybody else who asks waits until it is done.
 #include <sched.h>
 
 #include <atomic>
 #include <cstdint>
 
+#include "base/static_guard.hpp"
 #include "frontends/sys/next.hpp"
 #include "frontends/threads/sync.hpp"
 
@@ -26,19 +27,11 @@ constinit Next<int(Byte*)> g_acquire{"__cxa_guard_acquire"};
 
 bool is_done(Byte* guard) { return std::atomic_ref(guard[0]).load(std::memory_order_acquire) != 0; }
 
-// For this library's own objects, also in programs that are not C++ and in the midst of malloc, where nothing can be
-// looked up. __cxa_guard_release (of the C++ library that is linked into this one) sets the first byte.
-int acquire_alone(Byte* guard) {
-  while (!is_done(guard)) {
-    Byte free = 0;
-    if (std::atomic_ref(guard[1]).compare_exchange_strong(free, 1, std::memory_order_acquire)) return 1;
-    sched_yield();
-  }
-  return 0;
-}
-
+// This library's own objects are also made in programs that are not C++, and in the midst of malloc, where nothing can
+// be looked up.
 int acquire_really(Byte* guard) {
-  return !is_our_own(guard) && g_acquire.find() ? g_acquire(guard) : acquire_alone(guard);
+  return !is_our_own(guard) && g_acquire.find() ? g_acquire(guard)
+                                                : reprise::acquire_guard(*reinterpret_cast<int*>(guard));
 }
 
 }  // namespace
