@@ -99,14 +99,16 @@ def available(mpi):
 def compile_command(mpi, source, target):
     """The compiler for a source file by its suffix, with the flags that all programs of that language get."""
     suffix = Path(source).suffix
+    openmp = ["-fopenmp"] if Path(source).name.startswith("openmp") else []
     if suffix in (".f", ".f90"):
         # Not optimised: gfortran would merge calls that are alike, and their lines are what is looked at.
         Path(f"{target}.modules").mkdir(exist_ok=True)
-        return [f"mpifort.{mpi}", "-O0", "-g", "-Wall", "-J", f"{target}.modules", str(SOURCES / "fortran_support.f90")]
+        return [f"mpifort.{mpi}", "-O0", "-g", "-Wall", "-J", f"{target}.modules", *openmp,
+                str(SOURCES / "fortran_support.f90")]
     cxx = suffix == ".cpp"
     # MPICH's MPI_STATUSES_IGNORE is an address of 1, Open MPI's MPI_UNWEIGHTED one of 2: g++ 12 sees overflows.
     return [f"{'mpicxx' if cxx else 'mpicc'}.{mpi}", "-std=c++20" if cxx else "-std=gnu11", "-O1", "-g", "-Wall",
-            "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
+            "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread", *openmp]
 
 
 def build_program(build, mpi, name, flags=(), output=None, libraries=()):

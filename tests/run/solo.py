@@ -23,6 +23,7 @@ PROGRAMS = {
     "threads-multiple": ("thread_mpi", 3, []),
     "threads-serialized": ("thread_mpi", 3, ["serialized"]),
     "threads-locks": ("thread_locks", 2, []),
+    "openmp": ("openmp", 2, []),
 }
 ALL = ("--data", "all")
 

@@ -2,8 +2,8 @@
 
 import json
 
-from families import differs, replays_alike
-from harness import Case
+from families import TRIES, differs, replays_alike
+from harness import Case, Failure
 
 # name: program, ranks, arguments
 PROGRAMS = {
@@ -23,6 +23,37 @@ def program(name):
         differs(scene, command, ranks)
         replays_alike(scene, command, ranks)
     return function
+
+
+def every_line_differs(scene, command, ranks):
+    """Each construct has a line of its own; each must be a matter of chance."""
+    seen = {}
+    for _ in range(TRIES):
+        result, outputs = scene.plain(command)
+        scene.check_status(result, 0, "plain run")
+        scene.check(len(outputs) == ranks, "plain run: output files are missing", result)
+        for line in b"".join(outputs.values()).decode().splitlines():
+            what, _, value = line.rpartition(" ")
+            seen.setdefault(what, set()).add(value)
+        alike = [what for what, values in seen.items() if what and len(values) == 1]
+        if not alike:
+            return
+    raise Failure(f"not nondeterministic here, in {TRIES} plain runs: {alike}")
+
+
+def openmp(source):
+    def function(scene):
+        command = scene.launch(2, scene.program(source))
+        every_line_differs(scene, command, 2)
+        replays_alike(scene, command, 2)
+    return function
+
+
+def openmp_tasks(scene):
+    """They cannot be replayed, and the recording says so."""
+    result, _ = scene.record(scene.launch(2, scene.program("openmp_tasks")))
+    scene.check_status(result, 0, "record")
+    scene.check("tasks of OpenMP" in result.err, "does not say that tasks are not recorded", result)
 
 
 def shown(scene):
@@ -53,5 +84,6 @@ def log_is_missing(scene):
 
 def cases(mpi):
     listed = {name: program(name) for name in PROGRAMS}
+    listed |= {"openmp": openmp("openmp"), "openmp-fortran": openmp("openmp_fortran"), "openmp-tasks": openmp_tasks}
     listed |= {"shown": shown, "log-is-missing": log_is_missing}
     return [Case("threads", mpi, name, function) for name, function in listed.items()]

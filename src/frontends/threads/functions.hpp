@@ -41,6 +41,15 @@ enum class Function : std::uint16_t {
   Tryjoin,
   Timedjoin,
   Clockjoin,
+  OmpCritical,
+  OmpAtomic,
+  OmpSetLock,
+  OmpSetNestLock,
+  OmpTestLock,
+  OmpTestNestLock,
+  OmpLoop,
+  OmpSections,
+  OmpSingle,
 };
 
 inline constexpr const char* kFunctionNames[] = {
@@ -79,6 +88,15 @@ inline constexpr const char* kFunctionNames[] = {
     "pthread_tryjoin_np",
     "pthread_timedjoin_np",
     "pthread_clockjoin_np",
+    "omp critical",
+    "omp atomic",
+    "omp_set_lock",
+    "omp_set_nest_lock",
+    "omp_test_lock",
+    "omp_test_nest_lock",
+    "omp loop",
+    "omp sections",
+    "omp single",
 };
 
 }  // namespace reprise::threads
