@@ -1,5 +1,8 @@
 #include "cli/choose_mpi.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/launch.hpp"
@@ -20,6 +23,23 @@ std::string default_mpi() {
   return "";
 }
 
+// Those that run other programs, or load MPI late: what they will use cannot be told from their files.
+bool runs_others(std::string_view path) {
+  static constexpr std::array<std::string_view, 32> kRunners = {
+      "sh",    "bash", "dash", "zsh",  "ksh",   "csh",     "tcsh", "fish", "busybox", "python",  "perl",
+      "ruby",  "lua",  "R",    "java", "julia", "octave",  "node", "env",  "time",    "timeout", "nice",
+      "nohup", "make", "ssh",  "sudo", "xargs", "taskset", "gdb",  "rr",   "strace",  "numactl"};
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  name = name.substr(0, name.find_last_not_of("0123456789.-") + 1);  // python3.11
+  return std::find(kRunners.begin(), kRunners.end(), name) != kRunners.end();
+}
+
+// The command is one program, and that uses no MPI.
+bool uses_no_mpi(const FoundMpi& found) {
+  return !found.launcher && found.program == 0u && !found.program_is_script && !found.program_is_static &&
+         found.program_mpi.empty() && !found.mpi_inside && !runs_others(found.program_path);
+}
+
 }  // namespace
 
 ChosenMpi choose_mpi(const std::vector<std::string>& command, const std::string& wanted) {
@@ -28,7 +48,7 @@ ChosenMpi choose_mpi(const std::vector<std::string>& command, const std::string&
   FoundMpi& found = chosen.found;
   if (found.mpi_inside && wanted.empty()) throw UserError(why_nothing_seen(command, found));
   if (!wanted.empty()) found.mpi = wanted;
-  if (found.mpi.empty()) found.mpi = default_mpi();
+  if (found.mpi.empty()) found.mpi = uses_no_mpi(found) ? std::string(kNoMpi) : default_mpi();
   if (found.mpi.empty()) fail("cannot tell which MPI this command uses; name it with --mpi openmpi or --mpi mpich");
   if (!found.program_mpi.empty() && !found.launcher_mpi.empty() && found.program_mpi != found.launcher_mpi)
     say("note: {} uses {} but {} belongs to {}: its processes will not find each other",

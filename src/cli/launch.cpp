@@ -131,7 +131,12 @@ std::vector<std::string> preload_library_places(const std::string& mpi) {
           directory + "/../" + name};
 }
 
+// Any of them follows threads, and MPI only if the program calls it.
 Result<std::string> find_preload_library(const std::string& mpi) {
+  if (mpi == kNoMpi) {
+    auto first = find_preload_library(std::string(kOpenMpi));
+    return first ? first : find_preload_library(std::string(kMpich));
+  }
   const auto places = preload_library_places(mpi);
   for (const std::string& place : places) {
     if (!is_regular_file(place)) continue;

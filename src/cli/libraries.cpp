@@ -78,6 +78,7 @@ std::string_view mpi_of_library(std::string_view soname) {
 std::string_view mpi_title(std::string_view mpi) {
   if (mpi == kOpenMpi) return "Open MPI";
   if (mpi == kMpich) return "MPICH";
+  if (mpi == kNoMpi) return "no MPI";
   return "an unknown MPI";
 }
 

@@ -61,8 +61,8 @@ void set_manners(CLI::App& app, const std::string& usage) {
 
 void add_mpi_option(CLI::App& app, std::string& mpi) {
   app.add_option("--mpi", mpi, "The program's MPI, when it cannot be told from the files")
-      ->type_name("openmpi|mpich")
-      ->check(CLI::IsMember({"openmpi", "mpich"}).description(""));
+      ->type_name("openmpi|mpich|none")
+      ->check(CLI::IsMember({"openmpi", "mpich", "none"}).description(""));
 }
 
 std::optional<int> parse(CLI::App& app, std::vector<std::string> own) {

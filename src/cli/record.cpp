@@ -22,6 +22,7 @@
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
 #include "cli/leftovers.hpp"
+#include "cli/libraries.hpp"
 #include "cli/options.hpp"
 #include "cli/registry.hpp"
 #include "cli/speech.hpp"
@@ -102,6 +103,11 @@ int nothing_recorded(const NewTrace& trace, const std::vector<std::string>& comm
   say("nothing was recorded, no rank was seen: {}", why_nothing_seen(command, found));
   say("next: reprise doctor -- {}", printable(shell_words(command)));
   return kTrouble;
+}
+
+// A program without MPI that made no thread and read no clock: there is nothing in its run that could be another way.
+bool made_no_call(const analyze::RunEnd& end) {
+  return std::all_of(end.ranks.begin(), end.ranks.end(), [](const auto& rank) { return rank.calls == 0; });
 }
 
 void name_gaps(const analyze::RunEnd& end) {
@@ -186,6 +192,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
       {"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}};
   if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", ranks_in_full(options.data));
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
+  if (mpi.found.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   const auto started = std::chrono::steady_clock::now();
   int status = 0;
@@ -208,6 +215,11 @@ int record(const std::vector<std::string>& command, const Options& options) {
   if (ranks.empty()) return nothing_recorded(trace, command, mpi.found, status);
   seal_ranks(dir_fd, manifest.trace_id, living);
   const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
+  if (mpi.found.mpi == kNoMpi && made_no_call(end)) {
+    for (const std::string& name : trace_files(dir_fd))
+      if (name.starts_with("rank-")) ::unlinkat(dir_fd, name.c_str(), 0);
+    return nothing_recorded(trace, command, mpi.found, status);
+  }
   manifest.ranks = std::max<std::uint32_t>(end.world, ranks.back() + 1);
   manifest.logs = static_cast<std::uint32_t>(ranks.size());
   manifest.mpi_library = mpi_library_of(dir_fd, manifest.trace_id, ranks.front());

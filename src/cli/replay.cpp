@@ -46,12 +46,13 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   // Slurm may choose other nodes than those of the recorded run, and its ranks are no descendants of ours.
   const bool local = recorded.one_host && other_command.empty() && mpi.found.launcher_kind != LauncherKind::Slurm;
   Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, options.stall_seconds));
-  const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library,
-                                       {{"REPRISE_MODE", "replay"},
-                                        {"REPRISE_DIR", std::filesystem::canonical(trace.files).string()},
-                                        {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
-                                        {"REPRISE_MONITOR", monitor.address()},
-                                        {"REPRISE_PLACES", monitor.places()}});
+  Variables settings{{"REPRISE_MODE", "replay"},
+                     {"REPRISE_DIR", std::filesystem::canonical(trace.files).string()},
+                     {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
+                     {"REPRISE_MONITOR", monitor.address()},
+                     {"REPRISE_PLACES", monitor.places()}};
+  if (trace.manifest.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
+  const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   Job job = Job::start({launch.command, launch.environment, directory, {}});
   return watch_replay(job, monitor, trace, recorded, {options.quiet, !other_command.empty()});
 }

@@ -41,6 +41,8 @@ Configuration read_environment() {
   if (configuration.mode == Mode::Replay && *environment("REPRISE_RANK"))
     configuration.solo_rank = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANK"), nullptr, 10));
   configuration.compares_sent = *environment("REPRISE_IGNORE_SENT") != '1';
+  configuration.alone = *environment("REPRISE_ALONE") == '1';
+  unsetenv("REPRISE_ALONE");  // not for the programs that this one starts
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
   return configuration;
 }
@@ -371,6 +373,7 @@ void Session::aborting(int code) {
 }
 
 void Session::process_will_exit() {
+  if (configuration_.alone) return;
   if (mode() == Mode::Replay && main_.replayer && !finalized_ && main_.replayer->at_last_event()) {
     supervisor_.hold(supervisor_.in_call() || has_threads() ? nullptr : progress_, kForEver);
     held_ = true;
@@ -382,6 +385,7 @@ void Session::process_exits(int status) {
   write_remarks();
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   if (!attached_) return;
+  if (configuration_.alone) finalized_ = true;
   if (now == Mode::Record) {
     if (settle_) settle_();
     finish_main({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status,

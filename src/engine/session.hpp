@@ -31,6 +31,7 @@ struct Configuration {
   std::uint64_t data_limit = UINT64_MAX;
   std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
   bool compares_sent = true;               // and does it send what it sent then?
+  bool alone = false;                      // this program has no MPI: it is followed from its start to its end
 };
 
 // What a front end knows about the process once its API is up.
@@ -72,6 +73,8 @@ class Session {
   // Before attach().
   void begin_solo();
   DataReplayer& values();
+  // Solo: how many ranks the recorded run had.
+  std::uint32_t recorded_ranks() const;
   // Solo: every outcome of an operation with a request that any thread of this rank got.
   void each_completion(const std::function<void(DataEntry&)>& visit) const;
 

@@ -26,6 +26,15 @@ Result<DataReplayer> Session::open_values(std::uint32_t thread) const {
   return DataReplayer(std::move(*reader));
 }
 
+std::uint32_t Session::recorded_ranks() const {
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (dir < 0) return 0;
+  const auto reader = trace::RankReader::open(dir, *configuration_.solo_rank, configuration_.trace_id);
+  close(dir);
+  std::uint32_t ranks = 0;
+  return reader && parse_number(reader->info("ranks"), ranks) ? ranks : 0;
+}
+
 void Session::each_completion(const std::function<void(DataEntry&)>& visit) const {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return;

@@ -53,7 +53,13 @@ Outcome StoredOutcome::take(const std::vector<std::int64_t>& fields, std::size_t
 
 void TraceProvider::begin() {
   DataEntry entry;
-  if (values().world(entry) != DataReplayer::Got::Entry)
+  const DataReplayer::Got got = values().world(entry);
+  if (got == DataReplayer::Got::End) {  // it was killed at the end of MPI_Init: nothing will be asked
+    rank_ = static_cast<int>(*Session::get().configuration().solo_rank);
+    ranks_ = static_cast<int>(Session::get().recorded_ranks());
+    return;
+  }
+  if (got != DataReplayer::Got::Entry)
     Session::get().give_up("the values that reached this rank cannot be read: " + values().why());
   rank_ = static_cast<int>(entry.field(0));
   ranks_ = static_cast<int>(entry.field(1));

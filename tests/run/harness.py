@@ -96,6 +96,9 @@ def available(mpi):
     return all(shutil.which(f"{tool}.{mpi}") for tool in ("mpicc", "mpicxx", "mpirun"))
 
 
+WITHOUT = "without"  # programs that are built without any MPI
+
+
 def compile_command(mpi, source, target):
     """The compiler for a source file by its suffix, with the flags that all programs of that language get."""
     suffix = Path(source).suffix
@@ -106,6 +109,9 @@ def compile_command(mpi, source, target):
         return [f"mpifort.{mpi}", "-O0", "-g", "-Wall", "-J", f"{target}.modules", *openmp,
                 str(SOURCES / "fortran_support.f90")]
     cxx = suffix == ".cpp"
+    if mpi == WITHOUT:
+        return ["g++" if cxx else "gcc", "-std=c++20" if cxx else "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-pthread",
+                "-I", str(SOURCES / "without_mpi"), *openmp]
     # MPICH's MPI_STATUSES_IGNORE is an address of 1, Open MPI's MPI_UNWEIGHTED one of 2: g++ 12 sees overflows.
     return [f"{'mpicxx' if cxx else 'mpicc'}.{mpi}", "-std=c++20" if cxx else "-std=gnu11", "-O1", "-g", "-Wall",
             "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread", *openmp]
@@ -279,6 +285,9 @@ class Scene:
 
     def program(self, name, flags=(), output=None, libraries=()):
         return build_program(self.settings.build, self.case.mpi, name, flags, output, libraries)
+
+    def program_without_mpi(self, name):
+        return build_program(self.settings.build, WITHOUT, name)
 
     def launch(self, ranks, program, *args):
         launcher = self.launcher or [f"mpirun.{self.case.mpi}"]

@@ -1,9 +1,11 @@
 """Threads inside the ranks: plain runs differ, one recording replays with identical output every time."""
 
 import json
+import signal
 
 from families import TRIES, differs, replays_alike
-from harness import Case, Failure
+from harness import Case, Failure, available
+from random_programs import record_armed
 
 # name: program, ranks, arguments
 PROGRAMS = {
@@ -49,6 +51,47 @@ def openmp(source):
     return function
 
 
+def without_mpi(source):
+    """The same program, and no MPI: recorded from the start of main to its end."""
+    def function(scene):
+        command = [scene.program_without_mpi(source), str(scene.out)]
+        differs(scene, command, 1)
+        replays_alike(scene, command, 1)
+    return function
+
+
+def without_mpi_crash(scene):
+    """A program that aborts does so again; one that was killed is replayed up to that point. With the same status."""
+    command = [scene.program_without_mpi("thread_crash"), scene.out, "abort"]
+    result, recorded = scene.record(command, scene.dir / "abort")
+    scene.check_status(result, 128 + signal.SIGABRT, "record")
+    for number in range(scene.settings.repeat):
+        replay, outputs = scene.replay(scene.dir / "abort")
+        scene.check_status(replay, result.status, f"replay {number + 1}")
+        scene.check_same(recorded, outputs, f"replay {number + 1}", replay)
+    result, recorded = record_armed(scene, [*command[:2], "kill"], scene.dir / "kill")
+    scene.check_status(result, 128 + signal.SIGKILL, "record")
+    for number in range(scene.settings.repeat):
+        replay, outputs = scene.replay(scene.dir / "kill")
+        scene.check_status(replay, result.status, f"killed: replay {number + 1}")
+        scene.check("the recorded run ended here (SIGKILL)" in replay.err, "does not say so", replay)
+        again, before = outputs["out-0.txt"], recorded["out-0.txt"]
+        scene.check(again.startswith(before) and again.count(b"\n") <= before.count(b"\n") + 1,
+                    f"killed: replay {number + 1} comes to another point", replay)
+
+
+def without_mpi_manners(scene):
+    """Nothing to record is said, and leaves nothing behind; programs that it starts are not recorded in its place."""
+    result = scene.run([scene.settings.reprise, "record", "-o", scene.dir / "nothing", "--", "/bin/true"])
+    scene.check_status(result, 125, "record of a program without threads")
+    scene.check("nothing was recorded" in result.err and not (scene.dir / "nothing").exists(), "leaves a trace", result)
+    result, _ = scene.record([scene.program_without_mpi("thread_crash"), scene.out, "system"])
+    scene.check_status(result, 0, "record of a program that starts another")
+    scene.check("recorded 1 rank" in result.err, "not recorded", result)
+    replay, _ = scene.replay()
+    scene.check_status(replay, 0, "its replay")
+
+
 def openmp_tasks(scene):
     """They cannot be replayed, and the recording says so."""
     result, _ = scene.record(scene.launch(2, scene.program("openmp_tasks")))
@@ -85,5 +128,9 @@ def log_is_missing(scene):
 def cases(mpi):
     listed = {name: program(name) for name in PROGRAMS}
     listed |= {"openmp": openmp("openmp"), "openmp-fortran": openmp("openmp_fortran"), "openmp-tasks": openmp_tasks}
+    if mpi == next(filter(available, ("openmpi", "mpich")), None):  # once
+        listed |= {f"without-mpi-{name}": without_mpi(source)
+                   for name, source in (("locks", "thread_locks"), ("cpp", "thread_cpp"), ("openmp", "openmp"))}
+        listed |= {"without-mpi-crash": without_mpi_crash, "without-mpi-manners": without_mpi_manners}
     listed |= {"shown": shown, "log-is-missing": log_is_missing}
     return [Case("threads", mpi, name, function) for name, function in listed.items()]

@@ -22,6 +22,7 @@ __attribute__((constructor)) void arm() {
   reprise::threads::find_others();
   reprise::threads::find_guards();
   reprise::threads::find_life();
+  reprise::sys::begin_alone();
 }
 
 }  // namespace

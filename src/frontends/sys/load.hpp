@@ -1,4 +1,4 @@
-// What is looked up when the preload library is loaded, file by file.
+// What is done when the preload library is loaded: functions are looked up, file by file.
 #pragma once
 
 namespace reprise::sys {
@@ -8,5 +8,8 @@ void find_random_sources();
 void find_random_devices();
 void find_process_ids();
 void find_timed_waits();
+
+// A program without MPI starts here.
+void begin_alone();
 
 }  // namespace reprise::sys
