@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent.parent / "programs"
+EXAMPLES = SOURCES.parents[1] / "examples"
 TOKEN = "TEST_CASE_TOKEN"  # not REPRISE_...: the command keeps such names from what it starts
 LOOK = 0.1  # seconds between looks at what a running case maps
 DIVERGED = 75
@@ -118,8 +119,8 @@ def compile_command(mpi, source, target):
 
 
 def build_program(build, mpi, name, flags=(), output=None, libraries=()):
-    """Compiles tests/programs/NAME for one MPI unless it is up to date."""
-    sources = [str(SOURCES / f"{name}.{suffix}") for suffix in ("c", "cpp", "f90", "f")]
+    """Compiles tests/programs/NAME, or that example, for one MPI unless it is up to date."""
+    sources = [str(place / f"{name}.{suffix}") for place in (SOURCES, EXAMPLES) for suffix in ("c", "cpp", "f90", "f")]
     source = next(filter(os.path.exists, sources), None)
     if source is None:
         raise Failure(f"no program {name}")

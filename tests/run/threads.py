@@ -12,6 +12,8 @@ PROGRAMS = {
     "locks": ("thread_locks", 2, []),
     "cpp": ("thread_cpp", 2, []),
     "daemon": ("thread_daemon", 2, []),
+    "c11": ("thread_c11", 2, []),
+    "producers": ("thread_producers", 3, []),
     "mpi-multiple": ("thread_mpi", 3, []),
     "mpi-serialized": ("thread_mpi", 3, ["serialized"]),
 }
@@ -48,6 +50,17 @@ def openmp(source):
         command = scene.launch(2, scene.program(source))
         every_line_differs(scene, command, 2)
         replays_alike(scene, command, 2)
+    return function
+
+
+def model_checker(ranks, *words):
+    """A program of some size: worker and communicator of each rank race for their queues."""
+    def function(scene):
+        command = [*scene.launch(ranks, scene.program("model_checker"))[:-1], "--log", str(scene.out), *words]
+        differs(scene, command, ranks)
+        result = replays_alike(scene, command, ranks)
+        verdict = "IS VIOLATED" if "--broken" in words else "mutual exclusion holds"
+        scene.check(verdict in result.out, f"does not find that mutual exclusion {verdict}", result)
     return function
 
 
@@ -128,9 +141,11 @@ def log_is_missing(scene):
 def cases(mpi):
     listed = {name: program(name) for name in PROGRAMS}
     listed |= {"openmp": openmp("openmp"), "openmp-fortran": openmp("openmp_fortran"), "openmp-tasks": openmp_tasks}
+    listed |= {"model-checker-3": model_checker(3, "--processes", "4", "--jitter", "5"),
+               "model-checker-4": model_checker(4, "--broken", "--jitter", "20")}
     if mpi == next(filter(available, ("openmpi", "mpich")), None):  # once
         listed |= {f"without-mpi-{name}": without_mpi(source)
-                   for name, source in (("locks", "thread_locks"), ("cpp", "thread_cpp"), ("openmp", "openmp"))}
+                   for name, source in (("locks", "thread_locks"), ("cpp", "thread_cpp"), ("c11", "thread_c11"), ("openmp", "openmp"))}
         listed |= {"without-mpi-crash": without_mpi_crash, "without-mpi-manners": without_mpi_manners}
     listed |= {"shown": shown, "log-is-missing": log_is_missing}
     return [Case("threads", mpi, name, function) for name, function in listed.items()]

@@ -1,14 +1,15 @@
 // Condition variables: who wakes, when, and who times out.
 //
-// In a replay nobody really waits: the turns that a waiter had to come after are those of whoever woke it and of whoever
-// had the mutex last, so it lets go of the mutex, waits for them, and takes the mutex again. Spurious wake-ups come
-// again by themselves, and a time-out takes no time.
+// In a replay nobody really waits: the turns that a waiter had to come after are those of whoever woke it and of
+// whoever had the mutex last, so it lets go of the mutex, waits for them, and takes the mutex again. Spurious wake-ups
+// come again by themselves, and a time-out takes no time.
 #include <pthread.h>
 
 #include <cerrno>
 
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/timed_waits.hpp"
+#include "frontends/threads/posix.hpp"
 #include "frontends/threads/python.hpp"
 #include "frontends/threads/sync.hpp"
 
@@ -22,7 +23,8 @@ namespace {
 constexpr const char* kVersion = "GLIBC_2.3.2";
 constinit Next<int(pthread_cond_t*, pthread_mutex_t*)> g_wait{"pthread_cond_wait", kVersion};
 constinit Next<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)> g_timedwait{"pthread_cond_timedwait", kVersion};
-constinit Next<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> g_clockwait{"pthread_cond_clockwait"};
+constinit Next<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> g_clockwait{
+    "pthread_cond_clockwait"};
 constinit Next<int(pthread_cond_t*)> g_signal{"pthread_cond_signal", kVersion};
 constinit Next<int(pthread_cond_t*)> g_broadcast{"pthread_cond_broadcast", kVersion};
 constinit Next<int(pthread_mutex_t*)> g_lock{"pthread_mutex_lock"};
@@ -91,22 +93,37 @@ void reprise::threads::find_conditions() {
   for (auto* next : {&g_lock, &g_unlock}) next->find();
 }
 
+int reprise::threads::wait_on(pthread_cond_t* condition, pthread_mutex_t* mutex, const void* caller) {
+  return wait(Function::CondWait, caller, condition, mutex, [&] { return g_wait(condition, mutex); });
+}
+
+int reprise::threads::wait_on_until(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* time,
+                                    const void* caller) {
+  return wait(Function::CondTimedwait, caller, condition, mutex, [&] {
+    return patiently(caller, time,
+                     [&](const timespec* until) { return g_timedwait(condition, mutex, Until(until, caller).get()); });
+  });
+}
+
+int reprise::threads::wake_one(pthread_cond_t* condition, const void* caller) {
+  return wake(Function::CondSignal, caller, condition, [&] { return g_signal(condition); });
+}
+
+int reprise::threads::wake_everybody(pthread_cond_t* condition, const void* caller) {
+  return wake(Function::CondBroadcast, caller, condition, [&] { return g_broadcast(condition); });
+}
+
 extern "C" {
 
 int reprise_cond_wait(pthread_cond_t*, pthread_mutex_t*) REPRISE_INTERPOSES("pthread_cond_wait");
 int reprise_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  return wait(Function::CondWait, REPRISE_RETURN_ADDRESS, condition, mutex, [&] { return g_wait(condition, mutex); });
+  return wait_on(condition, mutex, REPRISE_RETURN_ADDRESS);
 }
 
 int reprise_cond_timedwait(pthread_cond_t*, pthread_mutex_t*, const timespec*)
     REPRISE_INTERPOSES("pthread_cond_timedwait");
 int reprise_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* time) {
-  const void* const caller = REPRISE_RETURN_ADDRESS;
-  return wait(Function::CondTimedwait, caller, condition, mutex, [&] {
-    return patiently(caller, time, [&](const timespec* until) {
-      return g_timedwait(condition, mutex, Until(until, caller).get());
-    });
-  });
+  return wait_on_until(condition, mutex, time, REPRISE_RETURN_ADDRESS);
 }
 
 int reprise_cond_clockwait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)
@@ -118,13 +135,9 @@ int reprise_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
 }
 
 int reprise_cond_signal(pthread_cond_t*) REPRISE_INTERPOSES("pthread_cond_signal");
-int reprise_cond_signal(pthread_cond_t* condition) {
-  return wake(Function::CondSignal, REPRISE_RETURN_ADDRESS, condition, [&] { return g_signal(condition); });
-}
+int reprise_cond_signal(pthread_cond_t* condition) { return wake_one(condition, REPRISE_RETURN_ADDRESS); }
 
 int reprise_cond_broadcast(pthread_cond_t*) REPRISE_INTERPOSES("pthread_cond_broadcast");
-int reprise_cond_broadcast(pthread_cond_t* condition) {
-  return wake(Function::CondBroadcast, REPRISE_RETURN_ADDRESS, condition, [&] { return g_broadcast(condition); });
-}
+int reprise_cond_broadcast(pthread_cond_t* condition) { return wake_everybody(condition, REPRISE_RETURN_ADDRESS); }
 
 }  // extern "C"

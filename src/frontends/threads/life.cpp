@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "frontends/sys/next.hpp"
+#include "frontends/threads/posix.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -51,9 +52,10 @@ void* thread_main(void* argument) {
 }
 
 bool is_followed(const void* caller) {
-  if (reprise::engine::mode() == Mode::Passive || !reprise::engine::t_stream || reprise::mpi::t_state.inside) return false;
-  return reprise::sys::called_by_program(caller) &&
-         Session::get().begin_threads(reprise::frontends::all_functions()) && has_end_key();
+  if (reprise::engine::mode() == Mode::Passive || !reprise::engine::t_stream || reprise::mpi::t_state.inside)
+    return false;
+  return reprise::sys::called_by_program(caller) && Session::get().begin_threads(reprise::frontends::all_functions()) &&
+         has_end_key();
 }
 
 // A join that may fail because the thread has not ended yet.
@@ -79,11 +81,8 @@ void reprise::threads::find_life() {
   g_clockjoin.find();
 }
 
-extern "C" {
-
-int reprise_create(pthread_t*, const pthread_attr_t*, Routine, void*) REPRISE_INTERPOSES("pthread_create");
-int reprise_create(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument) {
-  const void* const caller = REPRISE_RETURN_ADDRESS;
+int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument,
+                                  const void* caller) {
   if (!is_followed(caller)) return g_create(thread, attributes, routine, argument);
   Sync sync(Function::Create, caller);
   Session& session = Session::get();
@@ -104,13 +103,22 @@ int reprise_create(pthread_t* thread, const pthread_attr_t* attributes, Routine 
   return result;
 }
 
-int reprise_join(pthread_t, void**) REPRISE_INTERPOSES("pthread_join");
-int reprise_join(pthread_t thread, void** value) {
-  Sync sync(Function::Join, REPRISE_RETURN_ADDRESS);
+int reprise::threads::join_thread(pthread_t thread, void** value, const void* caller) {
+  Sync sync(Function::Join, caller);
   const int result = g_join(thread, value);
   if (sync.recording()) sync.passed(0);
   return result;
 }
+
+extern "C" {
+
+int reprise_create(pthread_t*, const pthread_attr_t*, Routine, void*) REPRISE_INTERPOSES("pthread_create");
+int reprise_create(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument) {
+  return make_thread(thread, attributes, routine, argument, REPRISE_RETURN_ADDRESS);
+}
+
+int reprise_join(pthread_t, void**) REPRISE_INTERPOSES("pthread_join");
+int reprise_join(pthread_t thread, void** value) { return join_thread(thread, value, REPRISE_RETURN_ADDRESS); }
 
 // In a replay the thread is cancelled when it has done everything that it did then. If it was cancelled in a call that
 // is logged, it ends there by itself.
@@ -124,7 +132,8 @@ int reprise_cancel(pthread_t thread) {
 
 int reprise_tryjoin(pthread_t, void**) REPRISE_INTERPOSES("pthread_tryjoin_np");
 int reprise_tryjoin(pthread_t thread, void** value) {
-  return try_to_join(Function::Tryjoin, REPRISE_RETURN_ADDRESS, thread, value, [&] { return g_tryjoin(thread, value); });
+  return try_to_join(Function::Tryjoin, REPRISE_RETURN_ADDRESS, thread, value,
+                     [&] { return g_tryjoin(thread, value); });
 }
 
 int reprise_timedjoin(pthread_t, void**, const timespec*) REPRISE_INTERPOSES("pthread_timedjoin_np");

@@ -5,6 +5,7 @@
 
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/timed_waits.hpp"
+#include "frontends/threads/posix.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -30,28 +31,34 @@ void reprise::threads::find_mutexes() {
   g_clocklock.find();
 }
 
-extern "C" {
-
-int reprise_mutex_lock(pthread_mutex_t*) REPRISE_INTERPOSES("pthread_mutex_lock");
-int reprise_mutex_lock(pthread_mutex_t* mutex) {
+int reprise::threads::lock(pthread_mutex_t* mutex, const void* caller) {
   const auto lock = [&] { return g_lock(mutex); };
-  return acquire(Function::MutexLock, REPRISE_RETURN_ADDRESS, mutex, lock, lock);
+  return acquire(Function::MutexLock, caller, mutex, lock, lock);
 }
 
-int reprise_mutex_trylock(pthread_mutex_t*) REPRISE_INTERPOSES("pthread_mutex_trylock");
-int reprise_mutex_trylock(pthread_mutex_t* mutex) {
+int reprise::threads::try_lock(pthread_mutex_t* mutex, const void* caller) {
   return acquire(
-      Function::MutexTrylock, REPRISE_RETURN_ADDRESS, mutex, [&] { return g_trylock(mutex); },
-      [&] { return g_lock(mutex); });
+      Function::MutexTrylock, caller, mutex, [&] { return g_trylock(mutex); }, [&] { return g_lock(mutex); });
 }
 
-int reprise_mutex_timedlock(pthread_mutex_t*, const timespec*) REPRISE_INTERPOSES("pthread_mutex_timedlock");
-int reprise_mutex_timedlock(pthread_mutex_t* mutex, const timespec* time) {
-  const void* const caller = REPRISE_RETURN_ADDRESS;
+int reprise::threads::lock_until(pthread_mutex_t* mutex, const timespec* time, const void* caller) {
   return acquire(
       Function::MutexTimedlock, caller, mutex,
       [&] { return g_timedlock(mutex, reprise::sys::Until(time, CLOCK_REALTIME, caller).get()); },
       [&] { return g_lock(mutex); });
+}
+
+extern "C" {
+
+int reprise_mutex_lock(pthread_mutex_t*) REPRISE_INTERPOSES("pthread_mutex_lock");
+int reprise_mutex_lock(pthread_mutex_t* mutex) { return lock(mutex, REPRISE_RETURN_ADDRESS); }
+
+int reprise_mutex_trylock(pthread_mutex_t*) REPRISE_INTERPOSES("pthread_mutex_trylock");
+int reprise_mutex_trylock(pthread_mutex_t* mutex) { return try_lock(mutex, REPRISE_RETURN_ADDRESS); }
+
+int reprise_mutex_timedlock(pthread_mutex_t*, const timespec*) REPRISE_INTERPOSES("pthread_mutex_timedlock");
+int reprise_mutex_timedlock(pthread_mutex_t* mutex, const timespec* time) {
+  return lock_until(mutex, time, REPRISE_RETURN_ADDRESS);
 }
 
 int reprise_mutex_clocklock(pthread_mutex_t*, clockid_t, const timespec*) REPRISE_INTERPOSES("pthread_mutex_clocklock");

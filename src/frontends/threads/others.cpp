@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "frontends/sys/next.hpp"
+#include "frontends/threads/posix.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -22,7 +23,7 @@ struct OnceCall {
 thread_local OnceCall* t_once __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // Its turn ends with the routine, before anybody else can see that it has been run.
-void run_once() {
+void run_routine() {
   OnceCall& call = *t_once;
   call.ran = true;
   call.routine();
@@ -34,7 +35,7 @@ void run_once() {
 int once(pthread_once_t* control, void (*routine)(), const void* caller, bool& ran) {
   OnceCall call{caller, control, routine, false};
   OnceCall* const before = std::exchange(t_once, &call);
-  const int result = g_once(control, run_once);
+  const int result = g_once(control, run_routine);
   t_once = before;
   ran = call.ran;
   return result;
@@ -47,22 +48,9 @@ void reprise::threads::find_others() {
   g_once.find();
 }
 
-extern "C" {
-
-// Everybody waits for everybody, in a replay as well; only who is told to be the last is up to the library.
-int reprise_barrier_wait(pthread_barrier_t*) REPRISE_INTERPOSES("pthread_barrier_wait");
-int reprise_barrier_wait(pthread_barrier_t* barrier) {
-  Sync sync(Function::BarrierWait, REPRISE_RETURN_ADDRESS);
-  const int result = g_barrier_wait(barrier);
-  if (sync.recording()) sync.passed(result);
-  return sync.replaying() ? static_cast<int>(sync.result()) : result;
-}
-
 // Who runs the routine logs that when it is done; everybody else that it was done before. So a replay knows from what
 // comes next in its log which of the two this thread is.
-int reprise_once(pthread_once_t*, void (*)()) REPRISE_INTERPOSES("pthread_once");
-int reprise_once(pthread_once_t* control, void (*routine)()) {
-  const void* const caller = REPRISE_RETURN_ADDRESS;
+int reprise::threads::run_once(pthread_once_t* control, void (*routine)(), const void* caller) {
   bool ran = false;
   if (!reprise::engine::has_threads()) return g_once(control, routine);
   if (Sync::comes_next(Function::Once, caller)) {
@@ -76,6 +64,22 @@ int reprise_once(pthread_once_t* control, void (*routine)()) {
   Sync sync(Function::Once, caller);
   if (sync.recording()) sync.passed(0, control);
   return result;
+}
+
+extern "C" {
+
+// Everybody waits for everybody, in a replay as well; only who is told to be the last is up to the library.
+int reprise_barrier_wait(pthread_barrier_t*) REPRISE_INTERPOSES("pthread_barrier_wait");
+int reprise_barrier_wait(pthread_barrier_t* barrier) {
+  Sync sync(Function::BarrierWait, REPRISE_RETURN_ADDRESS);
+  const int result = g_barrier_wait(barrier);
+  if (sync.recording()) sync.passed(result);
+  return sync.replaying() ? static_cast<int>(sync.result()) : result;
+}
+
+int reprise_once(pthread_once_t*, void (*)()) REPRISE_INTERPOSES("pthread_once");
+int reprise_once(pthread_once_t* control, void (*routine)()) {
+  return run_once(control, routine, REPRISE_RETURN_ADDRESS);
 }
 
 }  // extern "C"
