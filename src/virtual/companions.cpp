@@ -57,8 +57,10 @@ Result<Companions*> Companions::join(const char* file, std::vector<int> ranks) {
   const int error = errno;
   if (fd >= 0) close(fd);
   if (map == MAP_FAILED) return Error{std::string("cannot keep the order of ranks: ") + std::strerror(error)};
-  return new Companions(static_cast<SharedCounter*>(map), std::move(ranks));  // as long as the process
+  return new Companions(static_cast<SharedCounter*>(map), std::move(ranks));
 }
+
+Companions::~Companions() { munmap(counters_, kSharedCounters * sizeof(SharedCounter)); }
 
 bool Companions::has(int rank) const { return std::binary_search(ranks_.begin(), ranks_.end(), rank); }
 

@@ -39,6 +39,9 @@ class Companions {
  public:
   // `file`: of kSharedCounters zeroed counters. `ranks`: those that are replayed together.
   static Result<Companions*> join(const char* file, std::vector<int> ranks);
+  ~Companions();
+  Companions(const Companions&) = delete;
+  Companions& operator=(const Companions&) = delete;
 
   bool has(int rank) const;
 

@@ -9,7 +9,7 @@ static mtx_t plain, recursive, timed;
 static cnd_t turned;
 static once_flag once = ONCE_FLAG_INIT;
 static tss_t key;
-static uint64_t order, by_try, by_time;
+static uint64_t order, nested, by_try, by_time;
 static int turn, first = -1, ended;
 static thread_local int me;
 
@@ -34,7 +34,7 @@ static int work(void* number) {
     mtx_unlock(&plain);
     mtx_lock(&recursive);
     mtx_lock(&recursive);
-    came(&order);
+    came(&nested);
     mtx_unlock(&recursive);
     mtx_unlock(&recursive);
     while (mtx_trylock(&plain) != thrd_success) thrd_yield();
@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
     thrd_join(threads[i], &result);
     say("thread %d returned %d", i, result);
   }
+  say("nested %016llx", (unsigned long long)nested);
   say("first %d, order %016llx, try %016llx, timed %016llx, ended %d", first, (unsigned long long)order,
       (unsigned long long)by_try, (unsigned long long)by_time, ended);
   fold(order ^ by_try ^ by_time);

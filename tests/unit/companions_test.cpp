@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -19,8 +20,8 @@ class CompanionsTest : public testing::Test {
     file_ = ::memfd_create("companions", 0);
     EXPECT_EQ(::ftruncate(file_, kSharedCounters * sizeof(SharedCounter)), 0);
     const std::string path = "/proc/self/fd/" + std::to_string(file_);
-    one_ = *Companions::join(path.c_str(), {0, 1});
-    two_ = *Companions::join(path.c_str(), {1, 0});
+    one_.reset(*Companions::join(path.c_str(), {0, 1}));
+    two_.reset(*Companions::join(path.c_str(), {1, 0}));
   }
   ~CompanionsTest() override { ::close(file_); }
 
@@ -41,8 +42,8 @@ class CompanionsTest : public testing::Test {
   }
 
   int file_ = -1;
-  Companions* one_ = nullptr;
-  Companions* two_ = nullptr;
+  std::unique_ptr<Companions> one_;
+  std::unique_ptr<Companions> two_;
 };
 
 TEST_F(CompanionsTest, AMessageIsReceivedAfterItWasSent) {
