@@ -96,6 +96,11 @@ void judge_ranks(const Seen& files, const std::vector<std::string>& command, con
          kPassedBy});
   if (seen.empty()) {
     if (files.passed_by > 0) return;
+    if (found.mpi == kNoMpi && status == 0) {
+      findings.push_back({Level::Note, "ranks", "no MPI was seen: its threads, clocks and random sources can be recorded",
+                          why_nothing_seen(command, found)});
+      return;
+    }
     const std::string reason = status != 0 && !found.program_is_static
                                    ? "it ended (" + status_words(status) + ") before MPI_Finalize"
                                    : why_nothing_seen(command, found);

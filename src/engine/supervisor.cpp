@@ -78,6 +78,12 @@ int connect_to_one_of(std::string_view hosts, std::string_view port) {
   return -1;
 }
 
+std::int64_t monotonic_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 void sleep_milliseconds(long milliseconds) {
   const timespec pause{milliseconds / 1000, milliseconds % 1000 * 1000000};
   nanosleep(&pause, nullptr);
@@ -261,8 +267,10 @@ bool Supervisor::hold(void (*progress)(), int milliseconds) {
   const std::uint64_t before = place_->load(std::memory_order_relaxed);
   if (milliseconds < 0)
     place_->store((before >> 4) << 4 | static_cast<unsigned>(RankState::Holding), std::memory_order_release);
-  for (int waited = 0; !released_.load(std::memory_order_acquire); ++waited) {
-    if (waited == milliseconds) return false;
+  // By the clock: where others want the processors, making progress may take any time, since the library gives way.
+  const std::int64_t until = milliseconds < 0 ? INT64_MAX : monotonic_milliseconds() + milliseconds;
+  while (!released_.load(std::memory_order_acquire)) {
+    if (monotonic_milliseconds() >= until) return false;
     if (progress) progress();
     sleep_milliseconds(1);
   }

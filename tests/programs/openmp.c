@@ -190,6 +190,14 @@ static void loops(void) {
 #pragma omp ordered depend(source)
   }
   tell("doacross");
+#pragma omp parallel for schedule(runtime) ordered(1)
+  for (int i = 0; i < kRounds; ++i) {
+    jitter(20), who[i] = me();
+#pragma omp ordered depend(sink : i - 1)
+    came((uint64_t)me());
+#pragma omp ordered depend(source)
+  }
+  tell("doacross runtime");
 }
 
 // Static schedules are the same in every run: no line. Teams of other sizes, and one inside another.

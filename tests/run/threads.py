@@ -98,6 +98,8 @@ def without_mpi_manners(scene):
     result = scene.run([scene.settings.reprise, "record", "-o", scene.dir / "nothing", "--", "/bin/true"])
     scene.check_status(result, 125, "record of a program without threads")
     scene.check("nothing was recorded" in result.err and not (scene.dir / "nothing").exists(), "leaves a trace", result)
+    doctor = scene.run([scene.settings.reprise, "doctor", "--", scene.program_without_mpi("thread_crash"), scene.out])
+    scene.check(doctor.status == 0 and "no MPI was seen" in doctor.out, "doctor has another opinion", doctor)
     result, _ = scene.record([scene.program_without_mpi("thread_crash"), scene.out, "system"])
     scene.check_status(result, 0, "record of a program that starts another")
     scene.check("recorded 1 rank" in result.err, "not recorded", result)

@@ -86,6 +86,9 @@ void note_tasks() {
         PARTS(unsigned loops, Long* counts, Long chunk, Long* from, Long* to), PARTS(loops, counts, chunk, from, to)) \
   SHARE(bool, GOMP_loop_ull_doacross_##name##_start, Function::OmpLoop,                                               \
         PARTS(unsigned loops, Ull* counts, Ull chunk, Ull* from, Ull* to), PARTS(loops, counts, chunk, from, to))
+#define RUNTIME_DOACROSS_START(symbol, Type)                                                        \
+  SHARE(bool, symbol, Function::OmpLoop, PARTS(unsigned loops, Type* counts, Type* from, Type* to), \
+        PARTS(loops, counts, from, to))
 
 namespace {
 constinit Next<void()> g_await_order{"GOMP_ordered_start"};
@@ -126,6 +129,8 @@ ORDERED_NEXT(GOMP_loop_ull_ordered_guided_next, Ull)
 ORDERED_NEXT(GOMP_loop_ull_ordered_runtime_next, Ull)
 DOACROSS_START(dynamic)
 DOACROSS_START(guided)
+RUNTIME_DOACROSS_START(GOMP_loop_doacross_runtime_start, Long)
+RUNTIME_DOACROSS_START(GOMP_loop_ull_doacross_runtime_start, Ull)
 SHARE(bool, GOMP_loop_start, Function::OmpLoop,
       PARTS(Long start, Long end, Long step, Long schedule, Long chunk, Long* from, Long* to, void* reductions,
             void** room),
