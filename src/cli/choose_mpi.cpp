@@ -34,10 +34,16 @@ bool runs_others(std::string_view path) {
   return std::find(kRunners.begin(), kRunners.end(), name) != kRunners.end();
 }
 
+// A word after the first one: the first may be a launcher that we do not know. A word like "kill" is hardly meant so.
+bool names_program(const std::string& word) {
+  return (word.find('/') != std::string::npos || runs_others(word)) && !find_program(word).empty();
+}
+
 // The command is one program, and that uses no MPI.
-bool uses_no_mpi(const FoundMpi& found) {
+bool uses_no_mpi(const std::vector<std::string>& command, const FoundMpi& found) {
   return !found.launcher && found.program == 0u && !found.program_is_script && !found.program_is_static &&
-         found.program_mpi.empty() && !found.mpi_inside && !runs_others(found.program_path);
+         found.program_mpi.empty() && !found.mpi_inside && !runs_others(found.program_path) &&
+         std::none_of(command.begin() + 1, command.end(), names_program);
 }
 
 }  // namespace
@@ -47,9 +53,11 @@ ChosenMpi choose_mpi(const std::vector<std::string>& command, const std::string&
   chosen.found = find_mpi(command);
   FoundMpi& found = chosen.found;
   if (found.mpi_inside && wanted.empty()) throw UserError(why_nothing_seen(command, found));
+  if (wanted == kNoMpi && found.launcher)
+    fail("--mpi none is for programs without MPI, but {} starts the ranks of one", printable(command[*found.launcher]));
   if (!wanted.empty()) found.mpi = wanted;
-  if (found.mpi.empty()) found.mpi = uses_no_mpi(found) ? std::string(kNoMpi) : default_mpi();
-  if (found.mpi.empty()) fail("cannot tell which MPI this command uses; name it with --mpi openmpi or --mpi mpich");
+  if (found.mpi.empty()) found.mpi = uses_no_mpi(command, found) ? std::string(kNoMpi) : default_mpi();
+  if (found.mpi.empty()) fail("cannot tell which MPI this command uses; name it with --mpi openmpi, mpich or none");
   if (!found.program_mpi.empty() && !found.launcher_mpi.empty() && found.program_mpi != found.launcher_mpi)
     say("note: {} uses {} but {} belongs to {}: its processes will not find each other",
         printable(command[*found.program]), mpi_title(found.program_mpi), printable(command[*found.launcher]),

@@ -98,6 +98,9 @@ def without_mpi_manners(scene):
     result = scene.run([scene.settings.reprise, "record", "-o", scene.dir / "nothing", "--", "/bin/true"])
     scene.check_status(result, 125, "record of a program without threads")
     scene.check("nothing was recorded" in result.err and not (scene.dir / "nothing").exists(), "leaves a trace", result)
+    result = scene.run([scene.settings.reprise, "record", "--mpi", "none", "-o", scene.dir / "nothing", "--",
+                        *scene.launch(2, scene.program("thread_c11"))])
+    scene.check(result.status == 125 and "starts the ranks" in result.err, "a launcher is no program without MPI", result)
     doctor = scene.run([scene.settings.reprise, "doctor", "--", scene.program_without_mpi("thread_crash"), scene.out])
     scene.check(doctor.status == 0 and "no MPI was seen" in doctor.out, "doctor has another opinion", doctor)
     result, _ = scene.record([scene.program_without_mpi("thread_crash"), scene.out, "system"])
