@@ -10,6 +10,7 @@
 
 #include "engine/session.hpp"
 #include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/give_way.hpp"
 
 namespace reprise::mpi::bodies {
 
@@ -20,6 +21,7 @@ MPI_File_errhandler_function* outside_file(MPI_File_errhandler_function* handler
 template <class Real, class Handler>
 int create_errhandler(Entry& entry, Real real, Handler* trampoline, MPI_Errhandler* errhandler) {
   entry.begin(Call{});
+  stop_giving_way();
   const int rc = real(trampoline, errhandler);
   entry.end();
   return rc;
@@ -133,6 +135,7 @@ template <class Real>
 int Grequest_start(Entry& entry, Real real, MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
                    MPI_Grequest_cancel_function* cancel, void* state, MPI_Request* request) {
   entry.begin(Call{});
+  stop_giving_way();
   int rc;
   if (!query || !free || !cancel || entry.through_fortran()) rc = real(query, free, cancel, state, request);
   else

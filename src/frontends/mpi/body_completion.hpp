@@ -10,6 +10,7 @@
 #include "engine/session.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/give_way.hpp"
 #include "frontends/mpi/pending_receives.hpp"
 #include "frontends/mpi/persistent.hpp"
 #include "frontends/mpi/poll.hpp"
@@ -122,6 +123,7 @@ inline bool replayed_indices(int count, std::vector<std::uint32_t>& out) {
 
 inline int wait_for_one(Entry& entry, MPI_Request* requests, std::uint32_t index, int* index_out, MPI_Status* status) {
   Substituted chosen(1, &requests[index]);
+  await_requests(entry, 1, chosen.data());
   const int rc = entry.other<WaitFunction>(Function::Wait)(chosen.data(), status);
   *index_out = static_cast<int>(index);
   return rc;
@@ -134,6 +136,7 @@ inline int wait_for_some(Entry& entry, MPI_Request* requests, const std::vector<
   for (std::size_t i = 0; i < list.size(); ++i) chosen[i] = requests[list[i]];
   const int count = static_cast<int>(list.size());
   Substituted substituted(count, chosen.data());
+  await_requests(entry, count, substituted.data());
   const int rc = entry.other<WaitallFunction>(Function::Waitall)(count, substituted.data(), statuses);
   substituted.give_back();
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -159,6 +162,7 @@ int Wait(Entry& entry, Real real, MPI_Request* request, MPI_Status* status) {
   };
   {
     InFlight in_flight(settle);
+    await_requests(entry, 1, substituted.data());
     rc = real(substituted.data(), watch.statuses());
   }
   settle();
@@ -178,6 +182,7 @@ int Waitall(Entry& entry, Real real, int count, MPI_Request* requests, MPI_Statu
   };
   {
     InFlight in_flight(settle);
+    await_requests(entry, count, substituted.data());
     rc = real(count, substituted.data(), watch.statuses());
   }
   settle();
@@ -242,6 +247,7 @@ int Test(Entry& entry, Real real, MPI_Request* request, int* flag, MPI_Status* s
     *flag = 0;
   } else if (poll.must_succeed()) {
     Substituted substituted(1, request);
+    await_requests(entry, 1, substituted.data());
     rc = entry.other<WaitFunction>(Function::Wait)(substituted.data(), status);
     *flag = 1;
   } else {
@@ -263,6 +269,7 @@ int Testall(Entry& entry, Real real, int count, MPI_Request* requests, int* flag
     *flag = 0;
   } else if (poll.must_succeed()) {
     Substituted substituted(count, requests);
+    await_requests(entry, count, substituted.data());
     rc = entry.other<WaitallFunction>(Function::Waitall)(count, substituted.data(), statuses);
     *flag = 1;
   } else {

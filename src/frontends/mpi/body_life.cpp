@@ -7,6 +7,7 @@
 
 #include "engine/process_info.hpp"
 #include "frontends/mpi/border/border.hpp"
+#include "frontends/mpi/give_way.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/pending_receives.hpp"
 #include "frontends/sys/own_crash.hpp"
@@ -75,6 +76,7 @@ void mpi_started(int thread_level) {
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
   if (Entry::replaying()) prepare_idle_requests();
+  begin_giving_way(size);
 }
 
 void mpi_ends() {

@@ -18,7 +18,11 @@ int Probe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Statu
   entry.begin(call);
   const int rc = blocking_receive(
       entry, call, source, tag, status,
-      [&](int from, int with, MPI_Status* into) { return real(from, with, comm, into); }, nothing_else);
+      [&](int from, int with, MPI_Status* into) {
+        await_message(entry, call, from, with, comm);
+        return real(from, with, comm, into);
+      },
+      nothing_else);
   entry.end();
   return rc;
 }
@@ -48,6 +52,7 @@ int Mprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Mess
         if (Session::get().orders_posts() && entry.recording()) [[unlikely]]
           return take_in_order(entry, from, with, comm, message, into);
         Session::get().poll_succeeded();
+        await_message(entry, call, from, with, comm);
         return real(from, with, comm, message, into);
       },
       nothing_else);
@@ -56,7 +61,7 @@ int Mprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, MPI_Mess
 }
 
 // `probe` asks once, `wait` until there is a message. With threads it gives way meanwhile: another thread may have to
-// do thousands of things before, on the same core, and a blocking probe spins.
+// do thousands of things before, on the same core, and a blocking probe spins. So it does with too few cores.
 template <class Probe, class Wait>
 int poll_for_message(Entry& entry, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status, Probe probe,
                      Wait wait) {
@@ -101,7 +106,7 @@ int Iprobe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, int* fla
   const int rc = poll_for_message(
       entry, source, tag, comm, flag, status, [&](MPI_Status* into) { return real(source, tag, comm, flag, into); },
       [&](int from, int with, MPI_Status* into) {
-        if (engine::has_threads()) [[unlikely]]
+        if (engine::has_threads() || g_gives_way) [[unlikely]]
           return ask_until_true(flag, [&] { return real(from, with, comm, flag, into); });
         return entry.other<Blocking>(Function::Probe)(from, with, comm, into);
       });
@@ -117,7 +122,7 @@ int Improbe(Entry& entry, Real real, int source, int tag, MPI_Comm comm, int* fl
       entry, source, tag, comm, flag, status,
       [&](MPI_Status* into) { return real(source, tag, comm, flag, message, into); },
       [&](int from, int with, MPI_Status* into) {
-        if (engine::has_threads()) [[unlikely]]
+        if (engine::has_threads() || g_gives_way) [[unlikely]]
           return ask_until_true(flag, [&] { return real(from, with, comm, flag, message, into); });
         return entry.other<Blocking>(Function::Mprobe)(from, with, comm, message, into);
       });

@@ -9,6 +9,7 @@
 #include "frontends/mpi/body_send.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/give_way.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/pending_receives.hpp"
 #include "frontends/mpi/status.hpp"
@@ -104,6 +105,12 @@ int blocking_receive(Entry& entry, const Call& call, int source, int tag, MPI_St
 
 inline void nothing_else() {}
 
+// Before a call that can only wait for a message from there.
+inline void await_message(Entry& entry, const Call& call, int source, int tag, MPI_Comm comm) {
+  if (g_gives_way && is_message(call, source, tag)) [[unlikely]]
+    give_way_for_message(entry, source, tag, comm);
+}
+
 // A call that posts a receive: `post` makes it, with a source, a tag and the request. `idle` is what else it does if
 // the recorded receive never took a message.
 template <class Post, class Idle>
@@ -163,8 +170,10 @@ int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int
   const int rc = blocking_receive(
       entry, call, source, tag, status,
       [&](int from, int with, MPI_Status* into) {
-        if (!Session::get().orders_posts()) [[likely]]
+        if (!Session::get().orders_posts()) [[likely]] {
+          await_message(entry, call, from, with, comm);
           return real(buf, count, type, from, with, comm, into);
+        }
         using Post = int (*)(void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
         return post_and_wait(entry, into, [&](MPI_Request* request) {
           return entry.other<Post>(form_of<Count>(Function::Irecv, Function::Irecv_c))(buf, count, type, from, with,

@@ -7,6 +7,7 @@
 
 #include "engine/session.hpp"
 #include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/give_way.hpp"
 
 namespace reprise::mpi::bodies {
 
@@ -42,6 +43,11 @@ int send(Entry& entry, Real real, Function nonblocking, const void* buf, Count c
   if (Session::get().orders_posts()) [[unlikely]] {
     using Post = int (*)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
     rc = post_and_wait(entry, MPI_STATUS_IGNORE, [&](MPI_Request* request) {
+      return entry.other<Post>(nonblocking)(buf, count, type, dest, tag, comm, request);
+    });
+  } else if (g_gives_way && is_message(call, dest, tag)) [[unlikely]] {
+    using Post = int (*)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+    rc = post_and_give_way(entry, MPI_STATUS_IGNORE, [&](MPI_Request* request) {
       return entry.other<Post>(nonblocking)(buf, count, type, dest, tag, comm, request);
     });
   } else {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/session.hpp"
+#include "frontends/mpi/give_way.hpp"
 #include "frontends/mpi/pending_receives.hpp"
 
 namespace reprise::mpi {
@@ -78,6 +79,7 @@ int combine(MPI_Request receive, MPI_Request send, void* keep, MPI_Request* requ
   using Cancel = int (*)(void*, int);
   using Wait = int (*)(int, void**, double, MPI_Status*);
   using Start = int (*)(Poll, Free, Cancel, Poll, Wait, void*, MPI_Request*);
+  stop_giving_way();
   auto* both = new Combined{receive, send, handles().request_null, keep};
   const int rc = resolve_function<Start>(Function::X_Grequest_start)(query, release, cancel, poll, wait, both, request);
   if (rc == MPI_SUCCESS) {
