@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include "base/module_graph.hpp"
 #include "frontends/sys/next.hpp"
@@ -13,14 +14,17 @@ constinit ModuleGraph g_modules;
 std::atomic<pthread_t> g_asking{};  // the thread that uses g_modules
 
 // False in a signal handler that has interrupted its own thread here: nobody can wait for himself. Nor for ever for
-// another thread: that one may be waiting for the loader, in which this thread is.
+// another thread: that one may be waiting for the loader, in which this thread is. But long enough for one that has lost
+// its processor: the wrong answer would make a call of the program go by unseen.
 bool begin_asking() {
   const pthread_t self = pthread_self();
-  for (int tries = 0; tries < 10000; ++tries) {
+  for (int tries = 0; tries < 5000; ++tries) {
     pthread_t nobody{};
     if (g_asking.compare_exchange_strong(nobody, self, std::memory_order_acquire)) return true;
     if (nobody == self) return false;
-    sched_yield();
+    const timespec moment{0, 1'000'000};
+    if (tries < 100) sched_yield();
+    else nanosleep(&moment, nullptr);
   }
   return false;
 }
