@@ -2,6 +2,7 @@
 """Writes a random MPI program that cannot deadlock and whose outcome depends on the order of its messages.
 
     tests/random/generate.py --seed 7 > program.c
+    tests/random/generate.py --seed 7 --threads > program.c
     tests/random/generate.py --seed 7 --ranks 4 --without cancel,persistent > program.c
     mpicc -I tests/random -I tests/programs program.c && mpirun -n RANKS ./a.out DIR
 
@@ -20,6 +21,7 @@ import collectives
 import communicators
 import phases
 import phases_more
+import thread_phases
 from program import FAMILIES, Program
 
 # weight, families, function, communicators on which it works
@@ -67,13 +69,18 @@ def phase(program, number):
     return calls
 
 
-def generate(seed, ranks=None, without=()):
-    """The Program, complete."""
+def generate(seed, ranks=None, without=(), with_threads=False):
+    """The Program, complete. with_threads: with phases in which every rank has threads, and fewer of the others."""
     program = Program(seed, ranks, without)
+    if with_threads:
+        program.thread_level = program.fork("thread level").choice(thread_phases.LEVELS)
     communicators.make_all(program)
-    count = program.fork("length").randint(4, 9)
+    count = program.fork("length").randint(*((1, 3) if with_threads else (4, 9)))
     pending = {}
     for number in range(count):
+        if with_threads:
+            intra = [comm for comm in program.comms if not comm.inter]
+            program.statements.append(thread_phases.phase(program, program.fork("threads on", number).choice(intra)))
         calls = phase(program, number)
         program.statements.append(calls[0])
         place = number
@@ -91,10 +98,11 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--ranks", type=int, choices=range(2, 9), metavar="2..8", help="drawn if it is not given")
     parser.add_argument("--without", default="", metavar="FAMILY,...", help=f"leave out: {', '.join(FAMILIES)}")
+    parser.add_argument("--threads", action="store_true", help="with threads inside the ranks")
     parser.add_argument("--show-ranks", action="store_true", help="print only the number of ranks")
     args = parser.parse_args()
     try:
-        program = generate(args.seed, args.ranks, [word for word in args.without.split(",") if word])
+        program = generate(args.seed, args.ranks, [word for word in args.without.split(",") if word], args.threads)
     except ValueError as error:
         parser.error(str(error))
     sys.stdout.write(f"{program.ranks}\n" if args.show_ranks else program.text())

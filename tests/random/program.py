@@ -77,6 +77,7 @@ class Program:
         self.next_tag = 0
         self.counters = {}
         self.pools = {}
+        self.thread_level = None  # of a program whose ranks have threads
 
     def fork(self, *words):
         """A source of random numbers of its own, so that a change here leaves the rest of the program as it is."""
@@ -144,7 +145,10 @@ class Program:
             head.append(f"// Without: {', '.join(sorted(self.without))}.")
         head += ["// Families: " + used[0] if used else "// Families: none"] + [f"//   {line}" for line in used[1:]]
         body = "\n".join(["begin(&argc, &argv, " + str(self.ranks) + ");", *self.statements, "end();", "return 0;"])
-        return "\n".join([*head, '#include "runtime.h"', "", *self.functions,
+        include = '#include "runtime.h"'
+        if self.thread_level:
+            include = f'#define THREAD_LEVEL {self.thread_level}\n#include "thread_runtime.h"'
+        return "\n".join([*head, include, "", *self.functions,
                           "int main(int argc, char** argv) {\n" + indent(body) + "\n}", ""])
 
 

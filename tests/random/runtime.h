@@ -287,7 +287,17 @@ static void* attached = NULL;
 
 static UNUSED void begin(int* argc, char*** argv, int ranks) {
   enum { kBuffered = 4 << 20 };
+#ifdef THREAD_LEVEL
+  int provided;
+  MPI_Init_thread(argc, argv, THREAD_LEVEL, &provided);
+  if (provided < THREAD_LEVEL) {
+    fprintf(stderr, "this MPI does not support threads as this program needs it\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  open_output(*argc, *argv);
+#else
   start(argc, argv);
+#endif
   for (int i = 2; i + 1 < *argc; i += 2) {
     if (strcmp((*argv)[i], "--fault") == 0) fault = (*argv)[i + 1];
     if (strcmp((*argv)[i], "--rank") == 0) fault_rank = atoi((*argv)[i + 1]);

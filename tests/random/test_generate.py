@@ -53,6 +53,14 @@ class Texts(unittest.TestCase):
         used = set().union(*(generate(seed).used for seed in SEEDS))
         self.assertEqual(used, set(FAMILIES))
 
+    def test_threads_come_with_every_level(self):
+        texts = [generate(seed, with_threads=True).text() for seed in range(1, 31)]
+        for level in ("FUNNELED", "SERIALIZED", "MULTIPLE"):
+            self.assertTrue(any(f"MPI_THREAD_{level}" in text for text in texts))
+        for word in ("locked(self", "produced(self", "met(self", "received(self", "matched(self", "once(self"):
+            self.assertTrue(any(word in text for text in texts), word)
+        self.assertNotIn("run_threads", generate(7).text())
+
     def test_every_number_of_ranks_works(self):
         for ranks in range(2, 9):
             program = generate(5, ranks)
@@ -91,9 +99,9 @@ class Programs(unittest.TestCase):
     def test_they_compile_without_warnings(self):
         with tempfile.TemporaryDirectory() as scratch:
             for mpi in MPIS:
-                for seed in range(201, 209):
+                for seed in range(201, 213):
                     source = Path(scratch) / "program.c"
-                    source.write_text(generate(seed).text())
+                    source.write_text(generate(seed, with_threads=seed > 208).text())
                     command = [f"mpicc.{mpi}", *random_programs.FLAGS, "-fsyntax-only", "-I", str(HERE), "-I",
                                str(HERE.parent / "programs"), str(source)]
                     done = subprocess.run(command, capture_output=True, text=True)

@@ -51,7 +51,7 @@ class Choice:
 
 def build(scene, seed):
     """(ranks, path) of the program for this seed, compiled without warnings."""
-    program = generate(seed, None, Choice.families())
+    program = generate(seed, None, Choice.families(), scene.case.suite == "random_threads")
     source, target = scene.dir / f"seed-{seed}.c", scene.dir / f"seed-{seed}"
     source.write_text(program.text())
     command = [f"mpicc.{scene.case.mpi}", *FLAGS, "-I", str(RANDOM), "-I", str(SOURCES), str(source), "-o", str(target)]
@@ -165,6 +165,19 @@ def cases(mpi, repeat):
         else:
             replays(scene, seed, 1 + (seed % 5 == 0))
     return grouped("random", mpi, repeat, check)
+
+
+def thread_cases(mpi, repeat):
+    """The same for programs whose ranks have threads."""
+    first, last = Choice.seeds or (1, 6 * repeat)
+
+    def check(scene, seed):
+        if has_fault(seed):
+            replays_up_to_fault(scene, seed)
+        else:
+            replays(scene, seed, 2)
+    return [Case("random_threads", mpi, f"seeds-{start}-{min(last, start + 4)}",
+                 group(range(start, min(last, start + 4) + 1), check), faults=True) for start in range(first, last + 1, 5)]
 
 
 def plain_cases(mpi, repeat):

@@ -50,6 +50,7 @@ SUITES = {
     "languages": languages.cases,
     "programs": families.plain_cases,
     "random": random_programs.cases,
+    "random_threads": random_programs.thread_cases,
     "random_programs": random_programs.plain_cases,
     "system": system.cases,
     "show": show.cases,
@@ -58,7 +59,7 @@ SUITES = {
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_programs"}  # the number of their cases depends on --repeat and --seeds
+SEEDED = {"random", "random_threads", "random_programs"}  # the number of their cases depends on --repeat and --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
