@@ -14,6 +14,7 @@
 #include "analyze/call_kind.hpp"
 #include "analyze/run_end.hpp"
 #include "analyze/source_lines.hpp"
+#include "analyze/thread_deadlock.hpp"
 #include "analyze/timeline.hpp"
 
 namespace reprise::analyze {
@@ -60,6 +61,7 @@ struct Blocked {
   std::vector<PositionGroup> groups;  // the smallest first: the odd one out
   // Ranks that wait for each other in a circle, from the lowest on.
   std::vector<std::vector<std::uint32_t>> circles;
+  std::vector<ThreadDeadlock> deadlocks;  // among the threads of a rank
 };
 
 class BlockedFinder {

@@ -239,6 +239,8 @@ void Monitor::understand(std::uint32_t number, std::string_view line) {
     rank.changed = clock_.now();
   } else if (word == "warn") {
     warnings_.push_back(fmt::format("rank {}: {}", number, printable(rest)));
+  } else if (word == "deadlock") {
+    deadlocks_.push_back({number, std::string(rest)});
   } else if (word == "trouble" && !verdict_) {
     verdict_ = Verdict{Verdict::Kind::Trouble, number, {}, std::string(rest)};
   } else if (word == "diverged" && !verdict_) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/thread_deadlock.hpp"
 #include "base/process.hpp"
 #include "cli/job_clock.hpp"
 #include "engine/supervision.hpp"
@@ -84,6 +85,8 @@ class Monitor {
 
   const std::vector<MonitoredRank>& ranks() const { return ranks_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // Of ranks that were cut off while their threads waited for each other.
+  const std::vector<analyze::DeadlockNote>& deadlocks() const { return deadlocks_; }
   bool all_connected() const;
   bool any_connected() const;
   bool heard_something() const { return heard_; }  // in the last step
@@ -122,6 +125,7 @@ class Monitor {
   std::vector<MonitoredRank> ranks_;
   std::vector<Newcomer> newcomers_;
   std::vector<std::string> warnings_;
+  std::vector<analyze::DeadlockNote> deadlocks_;
   std::map<pid_t, int> ended_;  // processes that did not end well -> wait status
   std::optional<Verdict> verdict_;
   bool judged_ = false;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <optional>
 #include <set>
 
 #include "analyze/number_set.hpp"
@@ -19,6 +20,7 @@
 #include "base/text.hpp"
 #include "cli/choose_mpi.hpp"
 #include "cli/commands.hpp"
+#include "cli/deadlock_watch.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
 #include "cli/leftovers.hpp"
@@ -40,6 +42,7 @@ struct Options {
   std::string mpi;
   std::string data;            // whose values are recorded, too
   std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
+  bool no_deadlocks = false;   // threads are not watched
   bool quiet = false;
 };
 
@@ -127,6 +130,7 @@ void name_notes(const std::vector<TraceNote>& notes) {
   std::set<std::string> named;
   for (const TraceNote& note : notes) {
     if (!named.insert(note.key + note.text).second) continue;
+    if (note.key == "deadlock") continue;
     if (note.key == "unsupported")
       say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
     else if (note.key == "not-replayable")
@@ -193,14 +197,18 @@ int record(const std::vector<std::string>& command, const Options& options) {
   if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", ranks_in_full(options.data));
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
   if (mpi.found.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
+  if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   const auto started = std::chrono::steady_clock::now();
   int status = 0;
   analyze::Exit launcher;
   std::vector<std::uint32_t> living;
+  std::optional<DeadlockWatch> watch;
   try {
     Job job = Job::start({launch.command, launch.environment, {}, {}});
+    watch.emplace(dir_fd);
     status = job.wait();
+    watch->stop();
     manifest.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     living = collect_leftovers(job, status, dir_fd, manifest.trace_id);
     note_exits(dir_fd, job);
@@ -238,6 +246,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   remember(manifest);
   name_gaps(end);
   name_notes(notes);
+  if (const auto unsaid = watch->unsaid(notes); !unsaid.empty()) say_deadlocks(unsaid);
   if (!options.quiet) summarise(end, trace, status == 0 ? "" : " (" + end.words + ")");
   return exit_code(status);
 }
@@ -267,6 +276,8 @@ int record_command(int argc, char** argv) {
   app.add_option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--no-deadlock-check", options.no_deadlocks,
+               "Do not look for deadlocks among the threads of a rank, and let a rank hang that is in one");
   app.add_flag("-q,--quiet", options.quiet, "No closing summary");
   const CommandLine line = split_command_line(argc, argv);
   if (!line.separated && !line.own.empty() && !line.own.front().starts_with('-'))

@@ -19,6 +19,7 @@
 #include "cli/options.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
+#include "cli/trace_notes.hpp"
 #include "report/blocked_view.hpp"
 #include "report/summary_view.hpp"
 #include "report/trace_view.hpp"
@@ -182,7 +183,8 @@ int show_summary(const Options& options, const OpenTrace& trace, const analyze::
   else report::print_summary(report::Paint(STDOUT_FILENO), trace.path, trace.manifest, end, summary, filter.active());
   const int status = finish(readable);
   const std::string self = "reprise show" + (options.trace.empty() ? "" : ' ' + printable(options.trace));
-  if (!options.json && end.running) say("next: {} --blocked (where every rank is)", self);
+  const bool blocked = end.running || !deadlock_notes(read_trace_notes(trace.fd.get(), trace.manifest)).empty();
+  if (!options.json && blocked) say("next: {} --blocked (where every rank is)", self);
   else if (!options.json) say("next: {} --calls, or only some: --rank, --call, --at, --peer, --tag, --comm", self);
   return status;
 }
@@ -200,6 +202,8 @@ int show_blocked(const Options& options, const OpenTrace& trace, const analyze::
     finder.look_again(trace.fd.get(), trace.manifest.trace_id);
   }
   analyze::Blocked blocked = finder.finish();
+  blocked.deadlocks =
+      analyze::read_deadlocks(deadlock_notes(read_trace_notes(trace.fd.get(), trace.manifest)), lines);
   if (!options.ranks.empty()) {
     const auto unwanted = [&](const analyze::Position& position) {
       return std::none_of(chosen.begin(), chosen.end(), [&](const auto& rank) { return rank.rank == position.rank; });

@@ -2,6 +2,8 @@
 
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "cli/speech.hpp"
+#include "report/deadlock_view.hpp"
 
 namespace reprise::cli {
 
@@ -16,6 +18,22 @@ std::vector<TraceNote> read_trace_notes(int dir_fd, const trace::Manifest& manif
     if (rank && *rank <= UINT32_MAX) notes.push_back({static_cast<std::uint32_t>(*rank), fields[1], fields[2]});
   }
   return notes;
+}
+
+std::vector<analyze::DeadlockNote> deadlock_notes(const std::vector<TraceNote>& notes) {
+  std::vector<analyze::DeadlockNote> found;
+  for (const TraceNote& note : notes)
+    if (note.key == "deadlock") found.push_back({note.rank, note.text});
+  return found;
+}
+
+void say_deadlocks(const std::vector<analyze::DeadlockNote>& notes) {
+  constexpr std::size_t kShown = 4;
+  analyze::SourceLines lines;
+  const auto deadlocks = analyze::read_deadlocks(notes, lines);
+  for (std::size_t i = 0; i < std::min(deadlocks.size(), kShown); ++i)
+    for (const std::string& line : report::deadlock_lines(deadlocks[i])) say("{}", line);
+  if (deadlocks.size() > kShown) say("and {} more (reprise show --json)", deadlocks.size() - kShown);
 }
 
 }  // namespace reprise::cli

@@ -9,17 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "analyze/thread_deadlock.hpp"
 #include "trace/manifest.hpp"
 
 namespace reprise::cli {
 
 struct TraceNote {
   std::uint32_t rank = 0;
-  std::string key;  // "unsupported", "not-replayable", "problem"
+  std::string key;  // "unsupported", "not-replayable", "problem", "deadlock"
   std::string text;
 };
 
 // What does not fit is skipped: a rank may have been killed in the middle of a line.
 std::vector<TraceNote> read_trace_notes(int dir_fd, const trace::Manifest& manifest);
+
+// Those about deadlocks among threads; and what a person wants to know of them.
+std::vector<analyze::DeadlockNote> deadlock_notes(const std::vector<TraceNote>& notes);
+void say_deadlocks(const std::vector<analyze::DeadlockNote>& notes);
 
 }  // namespace reprise::cli

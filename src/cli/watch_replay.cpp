@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/launch.hpp"
 #include "cli/speech.hpp"
+#include "cli/trace_notes.hpp"
 #include "report/divergence.hpp"
 
 namespace reprise::cli {
@@ -25,6 +26,12 @@ std::string how_it_was_lost(const Monitor& monitor, std::uint32_t rank) {
   const auto status = monitor.end_of(rank);
   if (!status) return "the process ended by itself";
   return fmt::format("the process {} {}", WIFSIGNALED(*status) ? "was ended by" : "ended with", status_words(*status));
+}
+
+// What the recording said or, if it was not looked for then, what was found now.
+std::vector<analyze::DeadlockNote> deadlock_notes(const OpenTrace& trace, const Monitor& monitor) {
+  auto notes = deadlock_notes(read_trace_notes(trace.fd.get(), trace.manifest));
+  return notes.empty() ? monitor.deadlocks() : notes;
 }
 
 int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& trace, const Recorded& recorded) {
@@ -55,6 +62,7 @@ int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& tr
       break;
     case Verdict::Kind::Ended:
       say("{}", how_it_ended(recorded, trace.manifest));
+      say_deadlocks(deadlock_notes(trace, monitor));
       return recorded_status(recorded, trace.manifest);
   }
   say("next: reprise show --rank {} {}", verdict.rank, printable(shell_words({trace.path})));

@@ -35,6 +35,7 @@ Configuration read_environment() {
   configuration.trace_id = std::strtoull(environment("REPRISE_TRACE_ID"), nullptr, 16);
   configuration.monitor = environment("REPRISE_MONITOR");
   configuration.plain = *environment("REPRISE_PLAIN") == '1';
+  configuration.finds_deadlocks = *environment("REPRISE_DEADLOCKS") != '0';
   configuration.data = environment("REPRISE_DATA");
   if (*environment("REPRISE_DATA_LIMIT"))
     configuration.data_limit = std::strtoull(environment("REPRISE_DATA_LIMIT"), nullptr, 10);

@@ -31,6 +31,7 @@ struct Configuration {
   std::uint64_t data_limit = UINT64_MAX;
   std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
   bool compares_sent = true;               // and does it send what it sent then?
+  bool finds_deadlocks = true;             // among threads
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
 };
 
@@ -86,6 +87,8 @@ class Session {
 
   // Something about this recording that a user must know. In the log, and in the trace's file `notes`.
   void note(const char* key, const std::string& text);
+  // Only in that file, which is read while the program still runs.
+  void append_note(const char* key, const std::string& text);
 
   // A read: the program learns something from a clock, a random source or the system (frontends/sys). Its outcome is
   // numbers, bytes or a failure. Only for the main thread; see session_reads.cpp, also for reads before attach().
@@ -124,6 +127,16 @@ class Session {
   std::uint32_t next_thread_number() { return next_thread_.fetch_add(1, std::memory_order_relaxed); }
   ThreadStream* new_thread(std::uint32_t number);
   void thread_was_made(ThreadStream* stream, pthread_t handle);
+  // Of all threads that are followed, at this moment; nothing of it may be kept. Not for long: none can come or go.
+  template <class Visit>
+  void each_thread(Visit visit) {
+    const Spin spin(&threads_lock_);
+    visit(main_);
+    for (const ThreadStream* const stream : threads_)
+      if (!stream->over) visit(*stream);
+  }
+  // Replaying: called once when all threads have come to the end of a run that was cut off.
+  void when_cut_off(void (*hook)()) { cut_off_hook_.store(hook, std::memory_order_release); }
   void thread_ends();
   // Replaying: waits until that thread has made its last call.
   void await_end_of_log(pthread_t thread);
@@ -250,7 +263,6 @@ class Session {
   RankState state_between_calls() const {
     return has_threads() && callers_ != Identity::Callers::One ? RankState::Threaded : RankState::Running;
   }
-  void append_note(const char* key, const std::string& text);
   void attach_recorder(const Identity& identity);
   void attach_replayer(const Identity& identity);
   void open_replayer(const Identity& identity);
@@ -283,6 +295,7 @@ class Session {
   std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
   std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
   int looks_after_release_ = 0;
+  std::atomic<void (*)()> cut_off_hook_{nullptr};
   std::uint64_t moved_before_ = 0;  // replaying: calls of threads that have ended
   Supervisor supervisor_;
   std::vector<EarlyCall> early_;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,6 +48,8 @@ bool Session::begin_threads(const FunctionTable& functions) {
   functions_ = functions;
   if (configuration_.mode == Mode::Record && !recorder_begun_) return false;
   main_.recorder.share();
+  main_.kernel_id.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
+  main_.handle.store(pthread_self(), std::memory_order_relaxed);
   g_has_threads.store(true, std::memory_order_relaxed);
   if (main_.replayer) supervisor_.entered(main_.replayer->next_event(), state_between_calls());
   return true;
@@ -104,6 +107,7 @@ std::uint64_t Session::look_after_threads() {
     for (const ThreadStream* const stream : threads_) moves += stream->moved.load(std::memory_order_relaxed);
   }
   if (!has_threads() || !threads_at_end()) return moves;
+  if (const auto hook = cut_off_hook_.exchange(nullptr, std::memory_order_acq_rel)) hook();
   supervisor_.holds();
   constexpr int kLooks = 20;  // those who wait in hold() end the process themselves: perhaps by a crash, as recorded
   if (supervisor_.released() && ++looks_after_release_ > kLooks) end_as_recorded();

@@ -3,6 +3,7 @@
 //   rank -> command   hello TOKEN RANK RANKS PID              once, before the first call is replayed
 //                     at EVENT STATE PEER                     whenever that changed, a few times a second
 //                     warn \t TEXT
+//                     deadlock \t TEXT                         a line of a report (frontends/threads/deadlocks.hpp)
 //                     trouble \t TEXT                         this rank cannot be replayed; it waits to be ended
 //                     diverged EVENT \t FIELD \t FIELD ...     then the rank waits to be ended
 //                     arrived TOKEN RANK                      over one of its own: about to call MPI_Init

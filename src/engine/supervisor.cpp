@@ -214,6 +214,8 @@ void Supervisor::send_text(const char* word, const std::string& text) {
 
 void Supervisor::warn(const std::string& text) { send_text("warn", text); }
 
+void Supervisor::deadlock(const std::string& line) { send_text("deadlock", line); }
+
 void Supervisor::wait_to_be_ended() {
   for (int i = 0; i < 100; ++i) sleep_milliseconds(100);  // the command ends us long before
   _exit(kDivergedExit);

@@ -42,6 +42,7 @@ class Supervisor {
   void report_place(bool moved = false);
 
   void warn(const std::string& text);
+  void deadlock(const std::string& line);  // frontends/threads/deadlocks.hpp
   [[noreturn]] void trouble(const std::string& text);
   // In a signal handler: the program crashes at this address, where the recorded run went on.
   void crashed(int signal, const void* address, std::uint64_t event);

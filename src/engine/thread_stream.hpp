@@ -11,6 +11,7 @@
 #include "engine/recorder.hpp"
 #include "engine/replayer.hpp"
 #include "engine/thread_order.hpp"
+#include "engine/thread_wait.hpp"
 
 namespace reprise::engine {
 
@@ -21,6 +22,9 @@ struct ThreadStream {
   DataRecorder data;                   // recording, if the values that reach this rank are wanted
   std::optional<DataReplayer> values;  // solo replay: the same
   ThreadTurns turns;
+  ThreadWait wait;
+  TakenLocks taken;
+  std::atomic<int> kernel_id{0};
   bool turn_is_logged = false;          // recording: the call's first turn
   bool turn_is_open = false;            // replaying: a turn has begun that others may wait for
   bool holds_order = false;             // this thread holds the session's order of posts

@@ -49,6 +49,23 @@ Json position_json(const Position& position) {
   return json;
 }
 
+Json deadlock_json(const analyze::ThreadDeadlock& deadlock) {
+  Json threads = Json::array();
+  for (const auto& thread : deadlock.stuck) {
+    Json json = {{"thread", thread.number}, {"function", thread.function}, {"at", thread.at}};
+    if (thread.function != "pthread_join") json["object"] = std::string(1, thread.object);
+    if (thread.waits_for) json["waits_for"] = *thread.waits_for;
+    json["holds"] = Json::array();
+    for (const auto& lock : thread.holds)
+      json["holds"].push_back({{"object", std::string(1, lock.name)}, {"taken_at", lock.at}});
+    if (thread.signal)
+      json["last_signal"] = {
+          {"thread", thread.signal->thread}, {"at", thread.signal->at}, {"lost", thread.signal->before}};
+    threads.push_back(std::move(json));
+  }
+  return {{"rank", deadlock.rank}, {"threads_of_rank", deadlock.threads}, {"ended", deadlock.ended}, {"stuck", threads}};
+}
+
 }  // namespace
 
 void print_blocked_json(const std::string& path, const trace::Manifest& manifest, const analyze::RunEnd& end,
@@ -61,7 +78,12 @@ void print_blocked_json(const std::string& path, const trace::Manifest& manifest
     groups.push_back(
         {{"place", place_name(group.ranks.front().place)}, {"missing", group.missing}, {"ranks", std::move(ranks)}});
   }
-  json["blocked"] = {{"watched_seconds", watched}, {"circles", blocked.circles}, {"groups", std::move(groups)}};
+  Json deadlocks = Json::array();
+  for (const analyze::ThreadDeadlock& deadlock : blocked.deadlocks) deadlocks.push_back(deadlock_json(deadlock));
+  json["blocked"] = {{"watched_seconds", watched},
+                     {"circles", blocked.circles},
+                     {"deadlocks", std::move(deadlocks)},
+                     {"groups", std::move(groups)}};
   fmt::print("{}\n", dump(json));
 }
 

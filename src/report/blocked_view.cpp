@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "report/call_words.hpp"
+#include "report/deadlock_view.hpp"
 #include "report/trace_head.hpp"
 
 namespace reprise::report {
@@ -123,6 +124,10 @@ void print_blocked(const Paint& paint, const std::string& path, const trace::Man
     for (std::size_t k = 0; k < std::min(circle.size(), kShownLinks); ++k) words += fmt::format("{} -> ", circle[k]);
     if (circle.size() > kShownLinks) words += fmt::format("... ({} ranks) -> ", circle.size());
     fmt::print("  {}    {}{} wait for each other\n", paint.bad("circle"), words, circle.front());
+  }
+  for (const analyze::ThreadDeadlock& deadlock : blocked.deadlocks) {
+    fmt::print("\n");
+    for (const std::string& line : deadlock_lines(deadlock)) fmt::print("  {}\n", line);
   }
   for (std::size_t i = 0; i < std::min(blocked.groups.size(), kShownGroups); ++i) print_group(paint, blocked.groups[i]);
   if (blocked.groups.size() > kShownGroups)

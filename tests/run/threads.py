@@ -2,9 +2,10 @@
 
 import json
 import signal
+import time
 
 from families import TRIES, differs, replays_alike
-from harness import Case, Failure, available
+from harness import SOURCES, Case, Failure, available
 from random_programs import record_armed
 
 # name: program, ranks, arguments
@@ -143,6 +144,93 @@ def log_is_missing(scene):
     scene.check(replay.status == 125 and "rank-1.thread-2.log" in replay.err, "not noticed", replay)
 
 
+def line_of(source, comment):
+    """The line of a program that ends with this comment, as Reprise writes it."""
+    path = SOURCES / f"{source}.c"
+    for number, text in enumerate(path.read_text().splitlines(), 1):
+        if text.endswith(f"// {comment}"):
+            return f"{source}.c:{number} "
+    raise Failure(f"{path} has no line with the comment {comment}")
+
+
+# way: threads that are stuck and all threads; who waits for what, in which line; where what they hold was taken
+DEADLOCKS = {
+    "locks": ("all its threads", [(1, "held by thread 2", "left waits"), (2, "held by thread 1", "right waits")],
+              ["left takes", "right takes"]),
+    "three": ("all its threads", [(1, "held by thread 2", "left waits"), (2, "held by thread 3", "reader waits"),
+                                  (3, "held by thread 1", "writer waits")], ["left takes", "writer takes"]),
+    "self": ("all its threads", [(1, "which it holds itself", "twice waits")], ["twice takes"]),
+    "signal": ("all its threads", [(1, "waits for condition", "late sleeper waits")], []),
+    "some": ("2 of its 4 threads", [(1, "held by thread 2", "left waits"), (2, "held by thread 1", "right waits")],
+             ["left takes", "right takes"]),
+}
+
+
+def check_report(scene, way, rank, result, what):
+    """One report, with the right threads and lines, from one rank."""
+    who, waits, taken = DEADLOCKS[way]
+    lines = result.err.splitlines()
+    heads = [line for line in lines if "deadlock in rank" in line]
+    scene.check(len(heads) == 1 and f"deadlock in rank {rank}: {who}" in heads[0], f"{what}: no report, or not one", result)
+    for thread, why, comment in waits:
+        told = [line for line in lines if f"  thread {thread} waits" in line]
+        scene.check(len(told) == 1 and why in told[0] and line_of("thread_deadlock", comment) in told[0],
+                    f"{what}: says something else about thread {thread}", result)
+    for comment in taken:
+        scene.check(any("holds lock" in line and line_of("thread_deadlock", comment) in line for line in lines),
+                    f"{what}: does not say where a lock was taken ({comment})", result)
+    if way == "signal":
+        lost = [line for line in lines if "a lost wake-up" in line]
+        scene.check(len(lost) == 1 and line_of("thread_deadlock", "signal is lost") in lost[0],
+                    f"{what}: does not say which signal was lost", result)
+
+
+def deadlock(way, ranks):
+    """Found while recording; the run is ended if nobody can go on. The replay comes to the same place and says the same."""
+    def function(scene):
+        command = scene.launch(ranks, scene.program("thread_deadlock"), way) if ranks else \
+            [scene.program_without_mpi("thread_deadlock"), scene.out, way]
+        rank = max(ranks - 1, 0)
+        result, recorded = scene.record(command)
+        check_report(scene, way, rank, result, "record")
+        scene.check((result.status == 0) == (way == "some"), f"record ends with {result.status}", result)
+        for number in range(min(3, scene.settings.repeat)):
+            replay, outputs = scene.replay()
+            scene.check_status(replay, result.status, f"replay {number + 1}")
+            scene.check_same(recorded, outputs, f"replay {number + 1}", replay)
+            if way != "some":
+                check_report(scene, way, rank, replay, f"replay {number + 1}")
+    return function
+
+
+def deadlock_not_watched(scene):
+    """Switched off, the program hangs; when it is ended, a replay finds the locks. Conditions it cannot be sure about."""
+    for way in ("locks", "signal"):
+        trace = scene.dir / way
+        command = [scene.program_without_mpi("thread_deadlock"), scene.out, way]
+        child = scene.start([scene.settings.reprise, "record", "--no-deadlock-check", "-o", trace, "--", *command])
+        time.sleep(4)
+        scene.check(child.poll() is None, "was ended although nobody was to look")
+        child.send_signal(signal.SIGTERM)
+        result = scene.finish(child)
+        scene.check_status(result, 128 + signal.SIGTERM, "record")
+        scene.check("deadlock" not in result.err, "was found although nobody was to look", result)
+        replay, _ = scene.replay(trace)
+        scene.check_status(replay, result.status, "replay")
+        if way == "locks":
+            check_report(scene, way, 0, replay, "replay")
+        else:
+            scene.check("deadlock" not in replay.err, "a replay cannot know that", replay)
+
+
+def no_deadlock(scene):
+    """Whoever waits for long, or for what nobody can see, is not stuck."""
+    for way in ("slow", "timer", "alarm"):
+        result, _ = scene.record([scene.program_without_mpi("thread_deadlock"), scene.out, way], scene.dir / way)
+        scene.check_status(result, 0, way)
+        scene.check("deadlock" not in result.err, f"{way}: a false report", result)
+
+
 def cases(mpi):
     listed = {name: program(name) for name in PROGRAMS}
     listed |= {"openmp": openmp("openmp"), "openmp-fortran": openmp("openmp_fortran"), "openmp-tasks": openmp_tasks}
@@ -152,5 +240,8 @@ def cases(mpi):
         listed |= {f"without-mpi-{name}": without_mpi(source)
                    for name, source in (("locks", "thread_locks"), ("cpp", "thread_cpp"), ("c11", "thread_c11"), ("openmp", "openmp"))}
         listed |= {"without-mpi-crash": without_mpi_crash, "without-mpi-manners": without_mpi_manners}
+        listed |= {f"without-mpi-deadlock-{way}": deadlock(way, 0) for way in DEADLOCKS}
+        listed |= {"deadlock-not-watched": deadlock_not_watched, "no-deadlock": no_deadlock}
+    listed |= {f"deadlock-{way}": deadlock(way, 2) for way in DEADLOCKS}
     listed |= {"shown": shown, "log-is-missing": log_is_missing}
     return [Case("threads", mpi, name, function) for name, function in listed.items()]

@@ -32,7 +32,7 @@ int largest_tag() {
   int* value = nullptr;
   int flag = 0;
   resolve_function<int (*)(MPI_Comm, int, void*, int*)>(Function::Comm_get_attr)(handles().comm_world, MPI_TAG_UB,
-                                                                                &value, &flag);
+                                                                                 &value, &flag);
   return largest = flag ? *value : 32767;
 }
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/timed_waits.hpp"
@@ -46,7 +47,10 @@ void cancelled(void* argument) {
 }
 
 template <class Wait>
-int record_wait(Sync& sync, pthread_cond_t* condition, pthread_mutex_t* mutex, Wait real) {
+int record_wait(Function function, const void* caller, Sync& sync, pthread_cond_t* condition, pthread_mutex_t* mutex,
+                Wait real) {
+  std::optional<Waiting> waiting;
+  if (function == Function::CondWait) waiting.emplace(function, condition, caller);  // the others end by themselves
   Waiter waiter{&sync, condition, mutex};
   int result = 0;
   pthread_cleanup_push(cancelled, &waiter);
@@ -64,6 +68,10 @@ int wait(Function function, const void* caller, pthread_cond_t* condition, pthre
   if (sync.replaying()) {
     if (!has_mutex(sync.result()) && sync.result() != kCancelled) return static_cast<int>(sync.result());
     g_unlock(mutex);
+    if (sync.unfinished()) {
+      const Waiting waiting(function, condition, caller);
+      sync.await();
+    }
     sync.await();
     g_lock(mutex);
     sync.over(2);
@@ -71,13 +79,16 @@ int wait(Function function, const void* caller, pthread_cond_t* condition, pthre
     sync.leave();
     pthread_exit(PTHREAD_CANCELED);
   }
-  return sync.recording() ? record_wait(sync, condition, mutex, real) : real();
+  return sync.recording() ? record_wait(function, caller, sync, condition, mutex, real) : real();
 }
 
 template <class Wake>
 int wake(Function function, const void* caller, pthread_cond_t* condition, Wake real) {
   Sync sync(function, caller);
-  if (sync.recording()) sync.passed(0, condition);  // before anybody can wake
+  if (sync.recording()) {  // before anybody can wake
+    sync.passed(0, condition);
+    note_signal(condition, caller);
+  }
   const int result = real();
   if (sync.replaying()) sync.over();
   return result;

@@ -1,5 +1,7 @@
 // Threads come and go. A thread is known by its number, which the log of the thread that makes it holds.
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -47,6 +49,7 @@ void* thread_main(void* argument) {
   const Start start = *static_cast<Start*>(argument);
   delete static_cast<Start*>(argument);
   reprise::engine::t_stream = start.stream;
+  start.stream->kernel_id.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_release);
   pthread_setspecific(g_end_key, start.stream);
   return start.routine(start.argument);
 }
@@ -75,6 +78,7 @@ int try_to_join(Function function, const void* caller, pthread_t thread, void** 
 
 void reprise::threads::find_life() {
   g_create.find();
+  find_deadlock_functions();
   g_cancel.find();
   for (auto* next : {&g_join, &g_tryjoin}) next->find();
   g_timedjoin.find();
@@ -83,7 +87,11 @@ void reprise::threads::find_life() {
 
 int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument,
                                   const void* caller) {
-  if (!is_followed(caller)) return g_create(thread, attributes, routine, argument);
+  if (!is_followed(caller)) {
+    if (!reprise::sys::called_by_program(caller)) note_library_thread();
+    return g_create(thread, attributes, routine, argument);
+  }
+  begin_finding_deadlocks();
   Sync sync(Function::Create, caller);
   Session& session = Session::get();
   std::uint32_t number = 0;
@@ -104,9 +112,12 @@ int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attri
 }
 
 int reprise::threads::join_thread(pthread_t thread, void** value, const void* caller) {
-  Sync sync(Function::Join, caller);
+  Sync sync(Function::Join, caller, Sync::kLater);
+  if (!sync.recording() && !sync.unfinished()) return g_join(thread, value);
+  const Waiting waiting(Function::Join, reinterpret_cast<const void*>(thread), caller);
+  if (sync.unfinished()) sync.await();
   const int result = g_join(thread, value);
-  if (sync.recording()) sync.passed(0);
+  sync.passed(0);
   return result;
 }
 

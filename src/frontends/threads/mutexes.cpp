@@ -32,17 +32,17 @@ void reprise::threads::find_mutexes() {
 }
 
 int reprise::threads::lock(pthread_mutex_t* mutex, const void* caller) {
-  const auto lock = [&] { return g_lock(mutex); };
-  return acquire(Function::MutexLock, caller, mutex, lock, lock);
+  return await_lock(
+      Function::MutexLock, caller, mutex, [&] { return g_trylock(mutex); }, [&] { return g_lock(mutex); });
 }
 
 int reprise::threads::try_lock(pthread_mutex_t* mutex, const void* caller) {
-  return acquire(
+  return acquire_lock(
       Function::MutexTrylock, caller, mutex, [&] { return g_trylock(mutex); }, [&] { return g_lock(mutex); });
 }
 
 int reprise::threads::lock_until(pthread_mutex_t* mutex, const timespec* time, const void* caller) {
-  return acquire(
+  return acquire_lock(
       Function::MutexTimedlock, caller, mutex,
       [&] { return g_timedlock(mutex, reprise::sys::Until(time, CLOCK_REALTIME, caller).get()); },
       [&] { return g_lock(mutex); });
@@ -64,7 +64,7 @@ int reprise_mutex_timedlock(pthread_mutex_t* mutex, const timespec* time) {
 int reprise_mutex_clocklock(pthread_mutex_t*, clockid_t, const timespec*) REPRISE_INTERPOSES("pthread_mutex_clocklock");
 int reprise_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* time) {
   const void* const caller = REPRISE_RETURN_ADDRESS;
-  return acquire(
+  return acquire_lock(
       Function::MutexClocklock, caller, mutex,
       [&] { return g_clocklock(mutex, clock, reprise::sys::Until(time, clock, caller).get()); },
       [&] { return g_lock(mutex); });

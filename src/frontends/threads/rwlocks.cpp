@@ -37,34 +37,35 @@ void reprise::threads::find_rwlocks() {
 
 extern "C" {
 
-#define REPRISE_RWLOCK(kind, Kind)                                                                                   \
-  int reprise_rwlock_##kind(pthread_rwlock_t*) REPRISE_INTERPOSES("pthread_rwlock_" #kind);                          \
-  int reprise_rwlock_##kind(pthread_rwlock_t* lock) {                                                                \
-    const auto take = [&] { return g_##kind(lock); };                                                                \
-    return acquire(Function::Rwlock##Kind, REPRISE_RETURN_ADDRESS, lock, take, take);                                \
-  }                                                                                                                  \
-  int reprise_rwlock_try##kind(pthread_rwlock_t*) REPRISE_INTERPOSES("pthread_rwlock_try" #kind);                    \
-  int reprise_rwlock_try##kind(pthread_rwlock_t* lock) {                                                             \
-    return acquire(                                                                                                  \
-        Function::RwlockTry##kind, REPRISE_RETURN_ADDRESS, lock, [&] { return g_try##kind(lock); },                  \
-        [&] { return g_##kind(lock); });                                                                             \
-  }                                                                                                                  \
-  int reprise_rwlock_timed##kind(pthread_rwlock_t*, const timespec*)                                                 \
-      REPRISE_INTERPOSES("pthread_rwlock_timed" #kind);                                                              \
-  int reprise_rwlock_timed##kind(pthread_rwlock_t* lock, const timespec* time) {                                     \
-    const void* const caller = REPRISE_RETURN_ADDRESS;                                                               \
-    return acquire(                                                                                                  \
-        Function::RwlockTimed##kind, caller, lock,                                                                   \
-        [&] { return g_timed##kind(lock, Until(time, CLOCK_REALTIME, caller).get()); },                              \
-        [&] { return g_##kind(lock); });                                                                             \
-  }                                                                                                                  \
-  int reprise_rwlock_clock##kind(pthread_rwlock_t*, clockid_t, const timespec*)                                      \
-      REPRISE_INTERPOSES("pthread_rwlock_clock" #kind);                                                              \
-  int reprise_rwlock_clock##kind(pthread_rwlock_t* lock, clockid_t clock, const timespec* time) {                    \
-    const void* const caller = REPRISE_RETURN_ADDRESS;                                                               \
-    return acquire(                                                                                                  \
-        Function::RwlockClock##kind, caller, lock,                                                                   \
-        [&] { return g_clock##kind(lock, clock, Until(time, clock, caller).get()); }, [&] { return g_##kind(lock); }); \
+#define REPRISE_RWLOCK(kind, Kind)                                                                                     \
+  int reprise_rwlock_##kind(pthread_rwlock_t*) REPRISE_INTERPOSES("pthread_rwlock_" #kind);                            \
+  int reprise_rwlock_##kind(pthread_rwlock_t* lock) {                                                                  \
+    return await_lock(                                                                                                 \
+        Function::Rwlock##Kind, REPRISE_RETURN_ADDRESS, lock, [&] { return g_try##kind(lock); },                       \
+        [&] { return g_##kind(lock); }, kRwlock);                                                                      \
+  }                                                                                                                    \
+  int reprise_rwlock_try##kind(pthread_rwlock_t*) REPRISE_INTERPOSES("pthread_rwlock_try" #kind);                      \
+  int reprise_rwlock_try##kind(pthread_rwlock_t* lock) {                                                               \
+    return acquire_lock(                                                                                               \
+        Function::RwlockTry##kind, REPRISE_RETURN_ADDRESS, lock, [&] { return g_try##kind(lock); },                    \
+        [&] { return g_##kind(lock); }, kRwlock);                                                                      \
+  }                                                                                                                    \
+  int reprise_rwlock_timed##kind(pthread_rwlock_t*, const timespec*) REPRISE_INTERPOSES("pthread_rwlock_timed" #kind); \
+  int reprise_rwlock_timed##kind(pthread_rwlock_t* lock, const timespec* time) {                                       \
+    const void* const caller = REPRISE_RETURN_ADDRESS;                                                                 \
+    return acquire_lock(                                                                                               \
+        Function::RwlockTimed##kind, caller, lock,                                                                     \
+        [&] { return g_timed##kind(lock, Until(time, CLOCK_REALTIME, caller).get()); },                                \
+        [&] { return g_##kind(lock); }, kRwlock);                                                                      \
+  }                                                                                                                    \
+  int reprise_rwlock_clock##kind(pthread_rwlock_t*, clockid_t, const timespec*)                                        \
+      REPRISE_INTERPOSES("pthread_rwlock_clock" #kind);                                                                \
+  int reprise_rwlock_clock##kind(pthread_rwlock_t* lock, clockid_t clock, const timespec* time) {                      \
+    const void* const caller = REPRISE_RETURN_ADDRESS;                                                                 \
+    return acquire_lock(                                                                                               \
+        Function::RwlockClock##kind, caller, lock,                                                                     \
+        [&] { return g_clock##kind(lock, clock, Until(time, clock, caller).get()); }, [&] { return g_##kind(lock); },  \
+        kRwlock);                                                                                                      \
   }
 
 REPRISE_RWLOCK(rdlock, Rdlock)

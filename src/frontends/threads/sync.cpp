@@ -5,8 +5,13 @@
 namespace reprise::threads {
 
 void Sync::begin(Function function, const void* caller) {
-  if (!engine::t_stream || mpi::t_state.inside || engine::mode() == Mode::Passive) return;
+  if (mpi::t_state.inside || engine::mode() == Mode::Passive) return;
   const int error = errno;
+  if (!engine::t_stream) {
+    if (sys::called_by_program(caller)) note_stranger();
+    errno = error;
+    return;
+  }
   if (sys::called_by_program(caller)) {
     Session& session = Session::get();
     const Mode mode = session.thread_mode();

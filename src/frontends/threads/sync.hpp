@@ -9,6 +9,7 @@
 #include "frontends/function_table.hpp"
 #include "frontends/mpi/entry.hpp"
 #include "frontends/sys/program_caller.hpp"
+#include "frontends/threads/deadlocks.hpp"
 
 namespace reprise::threads {
 
@@ -49,6 +50,7 @@ class Sync {
 
   // Replaying: what it returned then.
   std::int64_t result() const { return passage_.result; }
+  bool unfinished() const { return passage_.unfinished; }
   void await() const {
     if (passage_.unfinished) Session::get().ends_in_call();
     engine::await_turn(passage_.first);
@@ -70,11 +72,12 @@ class Sync {
   Session::Passage passage_;
 };
 
+constexpr bool acquires(std::int64_t result) { return result == 0 || result == EOWNERDEAD; }
+
 // A call that takes something (a lock, a count of a semaphore), or fails with an error code: `take` is the call itself;
 // `surely` takes it, however long that may last.
 template <class Take, class Surely>
 int acquire(Function function, const void* caller, const void* object, Take take, Surely surely) {
-  constexpr auto acquires = [](std::int64_t result) { return result == 0 || result == EOWNERDEAD; };
   Sync sync(function, caller);
   if (sync.replaying()) {
     if (!acquires(sync.result())) return static_cast<int>(sync.result());
@@ -84,6 +87,43 @@ int acquire(Function function, const void* caller, const void* object, Take take
   }
   const int result = take();
   if (sync.recording()) sync.passed(result, acquires(result) ? object : nullptr);
+  return result;
+}
+
+// The same for a lock, of which it is remembered where it was taken. `kind` is added to its address there.
+template <class Take, class Surely>
+int acquire_lock(Function function, const void* caller, const void* lock, Take take, Surely surely,
+                 std::uintptr_t kind = 0) {
+  const int result = acquire(function, caller, lock, take, surely);
+  if (engine::has_threads() && acquires(result) && !mpi::t_state.inside) remember_lock(lock, caller, kind);
+  return result;
+}
+
+// And for a call that waits until it has the lock: that, and only that, can be a part of a deadlock.
+template <class Try, class Take>
+int await_lock(Function function, const void* caller, const void* lock, Try try_to_take, Take take,
+               std::uintptr_t kind = 0) {
+  Sync sync(function, caller, Sync::kLater);
+  if (!sync.recording() && !sync.replaying()) return take();
+  if (sync.replaying()) {
+    if (sync.unfinished()) {
+      const Waiting waiting(function, lock, caller);
+      sync.await();
+    }
+    sync.await();
+    if (!acquires(sync.result())) return static_cast<int>(sync.result());
+    const int result = take();
+    sync.over();
+    remember_lock(lock, caller, kind);
+    return result;
+  }
+  int result = try_to_take();
+  if (!acquires(result)) {
+    const Waiting waiting(function, lock, caller);
+    result = take();
+  }
+  sync.passed(result, acquires(result) ? lock : nullptr);
+  if (acquires(result)) remember_lock(lock, caller, kind);
   return result;
 }
 

@@ -1,0 +1,361 @@
+#include "frontends/threads/deadlocks.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/loaded_modules.hpp"
+#include "engine/wait_graph.hpp"
+#include "frontends/sys/next.hpp"
+
+namespace reprise::threads {
+namespace {
+
+using engine::Mode;
+using engine::Session;
+using engine::ThreadStream;
+using engine::WaitingThread;
+using For = WaitingThread::For;
+
+constinit sys::Next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> g_create{"pthread_create"};
+
+std::atomic<unsigned> g_library_threads{0};
+std::atomic<bool> g_strangers{false};
+std::atomic<int> g_watcher{0};  // its kernel id
+
+// The last signal of each condition. Two may share a place; then the earlier one is forgotten.
+struct Signal {
+  std::atomic<std::uint64_t> condition, caller, turn;
+};
+constexpr unsigned kSignalBits = 10;
+Signal g_signals[1u << kSignalBits];
+
+Signal& signal_of(std::uint64_t condition) {
+  return g_signals[condition * 0x9e3779b97f4a7c15ull >> (64 - kSignalBits)];
+}
+
+// A thread as it was at one moment.
+struct Seen {
+  std::uint32_t number = 0;
+  int kernel_id = 0;
+  pthread_t handle{};
+  bool at_end = false;
+  std::uint64_t sequence = 0;
+  engine::ThreadWait::Facts wait;
+  engine::TakenLocks::List taken;
+
+  bool waits() const { return sequence % 2 == 1; }
+};
+
+std::vector<Seen> see_threads() {
+  std::vector<Seen> seen;
+  seen.reserve(64);
+  Session::get().each_thread([&](const ThreadStream& stream) {
+    Seen one;
+    one.number = stream.number;
+    one.kernel_id = stream.kernel_id.load(std::memory_order_acquire);
+    one.handle = stream.handle.load(std::memory_order_acquire);
+    one.at_end = stream.at_end;
+    one.sequence = stream.wait.sequence();
+    if (one.waits()) {
+      one.wait = stream.wait.facts();
+      one.taken = stream.taken.newest_first();
+      if (stream.wait.sequence() != one.sequence) one.sequence = 0;
+    }
+    seen.push_back(one);
+  });
+  return seen;
+}
+
+// Of memory that may not be there any more.
+template <class Object>
+bool read_object(std::uint64_t address, Object& out) {
+  iovec to{&out, sizeof out};
+  iovec from{reinterpret_cast<void*>(address), sizeof out};
+  return process_vm_readv(static_cast<pid_t>(::syscall(SYS_getpid)), &to, 1, &from, 1, 0) ==
+         static_cast<ssize_t>(sizeof out);
+}
+
+// What glibc keeps in its objects. It is what debuggers look at, too, and has been there since 2.25.
+constexpr int kProcessShared = 128;
+
+// Who holds it, by kernel id; 0: nobody, or that cannot be told.
+int mutex_owner(std::uint64_t address) {
+  pthread_mutex_t mutex;
+  if (!read_object(address, mutex) || mutex.__data.__kind & kProcessShared) return 0;
+  return mutex.__data.__owner;
+}
+
+enum class Access { None, Writer, Readers };
+Access rwlock_holder(std::uint64_t address, int& writer) {
+  pthread_rwlock_t lock;
+  if (!read_object(address, lock) || lock.__data.__shared) return Access::None;
+  writer = lock.__data.__cur_writer;
+  if (writer != 0) return Access::Writer;
+  return lock.__data.__readers >> 3 ? Access::Readers : Access::None;
+}
+
+bool is_process_shared(std::uint64_t condition) {
+  pthread_cond_t object;
+  return !read_object(condition, object) || object.__data.__wrefs & 1;
+}
+
+WaitingThread waits_for_owner(const std::vector<Seen>& threads, const Seen& thread, int owner) {
+  const auto holder =
+      std::find_if(threads.begin(), threads.end(), [&](const Seen& one) { return one.kernel_id == owner; });
+  if (owner == 0 || holder == threads.end()) return {thread.number, For::Nobody, 0};
+  return {thread.number, For::Thread, holder->number};
+}
+
+WaitingThread what_it_waits_for(const std::vector<Seen>& threads, const Seen& thread, bool conditions) {
+  const WaitingThread nobody{thread.number, For::Nobody, 0};
+  if (!thread.waits()) return nobody;
+  switch (static_cast<Function>(thread.wait.function)) {
+    case Function::MutexLock: return waits_for_owner(threads, thread, mutex_owner(thread.wait.object));
+    case Function::RwlockRdlock:
+    case Function::RwlockWrlock: {
+      int writer = 0;
+      const Access access = rwlock_holder(thread.wait.object, writer);
+      if (access == Access::Writer) return waits_for_owner(threads, thread, writer);
+      return access == Access::Readers && conditions ? WaitingThread{thread.number, For::Anybody, 0} : nobody;
+    }
+    case Function::CondWait:
+      return conditions && !is_process_shared(thread.wait.object) ? WaitingThread{thread.number, For::Anybody, 0}
+                                                                  : nobody;
+    case Function::Join:
+      for (const Seen& one : threads)
+        if (reinterpret_cast<std::uint64_t>(reinterpret_cast<void*>(one.handle)) == thread.wait.object)
+          return {thread.number, For::Thread, one.number};
+      return nobody;
+    default: return nobody;
+  }
+}
+
+std::vector<WaitingThread> wait_graph(const std::vector<Seen>& threads, bool conditions) {
+  std::vector<WaitingThread> graph;
+  for (const Seen& thread : threads) graph.push_back(what_it_waits_for(threads, thread, conditions));
+  return graph;
+}
+
+std::string first_line_of(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char text[512];
+  const ssize_t size = read(fd, text, sizeof text);
+  close(fd);
+  return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
+}
+
+// Does it sleep in the kernel, waiting for a word in memory? A thread that was woken is ready to run, if not running.
+bool is_asleep(int kernel_id) {
+  const std::string task = "/proc/self/task/" + std::to_string(kernel_id);
+  const std::string state = first_line_of(task + "/stat");
+  const auto name_ends = state.rfind(')');
+  if (name_ends == std::string::npos || name_ends + 2 >= state.size() || state[name_ends + 2] != 'S') return false;
+  const std::string call = first_line_of(task + "/syscall");  // not every kernel has it
+  return call.empty() || std::atoi(call.c_str()) == SYS_futex;
+}
+
+// Are all threads of the process known: the program's, our own, and those that libraries have made for themselves?
+// The C library makes some in secret, for timers, and those call functions of the program.
+bool knows_all_threads(const std::vector<Seen>& threads) {
+  if (g_strangers.load(std::memory_order_relaxed)) return false;
+  DIR* const tasks = opendir("/proc/self/task");
+  if (!tasks) return false;
+  unsigned unknown = 0;
+  while (const dirent* const entry = readdir(tasks)) {
+    const int id = std::atoi(entry->d_name);
+    if (id == 0 || id == g_watcher.load(std::memory_order_relaxed)) continue;
+    if (std::none_of(threads.begin(), threads.end(), [&](const Seen& one) { return one.kernel_id == id; })) ++unknown;
+  }
+  closedir(tasks);
+  return unknown <= g_library_threads.load(std::memory_order_relaxed);
+}
+
+std::string site_text(std::uint64_t caller) {
+  static LoadedModule module;  // used by one thread only
+  if (caller == 0 || !find_module_of(reinterpret_cast<const void*>(caller), module)) return "||";
+  return std::to_string(caller - module.base) + '|' + module.build_id + '|' + module.path;
+}
+
+using Say = void (*)(const std::string& line);
+
+bool holds(const Seen& thread, std::uint64_t lock) {
+  int writer = 0;
+  if (lock & kRwlock) return rwlock_holder(lock & ~kRwlock, writer) == Access::Writer && writer == thread.kernel_id;
+  return mutex_owner(lock) == thread.kernel_id;
+}
+
+void say_what_it_holds(const Seen& thread, Say say) {
+  std::vector<std::uint64_t> said;
+  for (const auto& taken : thread.taken) {
+    if (taken.lock == 0 || std::find(said.begin(), said.end(), taken.lock) != said.end()) continue;
+    said.push_back(taken.lock);
+    if (holds(thread, taken.lock))
+      say("holds|" + std::to_string(thread.number) + '|' + std::to_string(taken.lock & ~kRwlock) + '|' +
+          site_text(taken.caller));
+  }
+}
+
+void say_report(const std::vector<Seen>& threads, const std::vector<WaitingThread>& graph,
+                const std::vector<std::size_t>& stuck, bool ended, Say say) {
+  say("stuck|" + std::to_string(stuck.size()) + '|' + std::to_string(threads.size()) + '|' +
+      (ended ? "ended" : "goes-on"));
+  for (const std::size_t at : stuck) {
+    const Seen& thread = threads[at];
+    const std::string holder = graph[at].waits_for == For::Thread ? std::to_string(graph[at].other) : "-";
+    say("waits|" + std::to_string(thread.number) + '|' + kFunctionNames[thread.wait.function] + '|' +
+        std::to_string(thread.wait.object) + '|' + holder + '|' + site_text(thread.wait.caller));
+    say_what_it_holds(thread, say);
+  }
+  std::vector<std::uint64_t> said;
+  for (const std::size_t at : stuck) {
+    const auto& wait = threads[at].wait;
+    const Signal& last = signal_of(wait.object);
+    const std::uint64_t turn = last.turn.load(std::memory_order_acquire);
+    if (static_cast<Function>(wait.function) != Function::CondWait || turn == 0 || last.condition != wait.object ||
+        std::find(said.begin(), said.end(), wait.object) != said.end())
+      continue;
+    said.push_back(wait.object);
+    say("signalled|" + std::to_string(wait.object) + '|' + std::to_string((turn >> 48) - 1) + '|' +
+        (turn == wait.mark ? "before" : "after") + '|' + site_text(last.caller));
+  }
+}
+
+// The same threads in the same waits?
+bool same_waits(const std::vector<Seen>& a, const std::vector<Seen>& b, const std::vector<std::size_t>& which) {
+  return a.size() == b.size() && std::all_of(which.begin(), which.end(), [&](std::size_t at) {
+           return a[at].number == b[at].number && a[at].sequence == b[at].sequence;
+         });
+}
+
+// No thread can end the process by returning any more. By a signal, so that a core shows where they are.
+[[noreturn]] void end_process() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGABRT, &action, nullptr);
+  sigset_t abort_only;
+  sigemptyset(&abort_only);
+  sigaddset(&abort_only, SIGABRT);
+  pthread_sigmask(SIG_UNBLOCK, &abort_only, nullptr);
+  ::syscall(SYS_tgkill, ::syscall(SYS_getpid), ::syscall(SYS_gettid), SIGABRT);
+  for (;;) pause();
+}
+
+class Watcher {
+ public:
+  void look() {
+    const std::vector<Seen> now = see_threads();
+    std::vector<Seen> waiting = now;
+    for (Seen& one : waiting) {
+      const auto before =
+          std::find_if(before_.begin(), before_.end(), [&](const Seen& b) { return b.number == one.number; });
+      if (before == before_.end() || before->sequence != one.sequence) one.sequence = 0;  // not for long
+    }
+    before_ = now;
+    if (std::none_of(waiting.begin(), waiting.end(), [](const Seen& one) { return one.waits(); })) return;
+    const bool all_known = knows_all_threads(waiting);
+    const auto graph = wait_graph(waiting, all_known);
+    const auto stuck = engine::stuck_threads(graph);
+    if (std::all_of(stuck.begin(), stuck.end(), [&](std::size_t at) { return is_reported(waiting[at]); })) return;
+    if (!std::all_of(stuck.begin(), stuck.end(), [&](std::size_t at) { return is_asleep(waiting[at].kernel_id); }))
+      return;
+    // Was that one moment? Nobody has moved, and the locks are held by the same threads.
+    const std::vector<Seen> again = see_threads();
+    if (!same_waits(waiting, again, stuck) || engine::stuck_threads(wait_graph(waiting, all_known)) != stuck) return;
+    const bool all = stuck.size() == waiting.size() && all_known;
+    say_report(waiting, graph, stuck, all,
+               [](const std::string& line) { Session::get().append_note("deadlock", line); });
+    if (all) end_process();
+    for (const std::size_t at : stuck) reported_.emplace_back(waiting[at].number, waiting[at].sequence);
+  }
+
+ private:
+  bool is_reported(const Seen& thread) const {
+    return std::find(reported_.begin(), reported_.end(), std::pair(thread.number, thread.sequence)) != reported_.end();
+  }
+
+  std::vector<Seen> before_;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> reported_;  // threads, and their waits
+};
+
+void* watch(void*) {
+  g_watcher.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
+  static Watcher* const watcher = new Watcher();
+  while (engine::mode() == Mode::Record) {
+    const timespec pause{0, 500'000'000};
+    nanosleep(&pause, nullptr);
+    watcher->look();
+  }
+  return nullptr;
+}
+
+void start_watcher() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
+  pthread_t thread;
+  g_create(&thread, &attributes, watch, nullptr);  // without it, deadlocks are not found
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void look_at_cut_off_threads() {
+  std::vector<Seen> threads = see_threads();
+  for (Seen& one : threads)
+    if (!one.at_end) one.sequence = 0;
+  const auto graph = wait_graph(threads, false);
+  const auto stuck = engine::stuck_threads(graph);
+  if (stuck.empty()) return;
+  say_report(threads, graph, stuck, false, [](const std::string& line) { Session::get().supervisor().deadlock(line); });
+}
+
+}  // namespace
+
+Waiting::Waiting(Function function, const void* object, const void* caller) {
+  const auto address = reinterpret_cast<std::uint64_t>(object);
+  const std::uint64_t mark =
+      function == Function::CondWait ? signal_of(address).turn.load(std::memory_order_acquire) : 0;
+  engine::t_stream->wait.begin(
+      {static_cast<std::uint32_t>(function), address, reinterpret_cast<std::uint64_t>(caller), mark});
+}
+
+void note_signal(const void* condition, const void* caller) {
+  const auto address = reinterpret_cast<std::uint64_t>(condition);
+  const ThreadStream& stream = *engine::t_stream;
+  Signal& signal = signal_of(address);
+  signal.condition.store(address, std::memory_order_relaxed);
+  signal.caller.store(reinterpret_cast<std::uint64_t>(caller), std::memory_order_relaxed);
+  signal.turn.store((static_cast<std::uint64_t>(stream.number) + 1) << 48 | stream.turns.count(),
+                    std::memory_order_release);
+}
+
+void note_library_thread() { g_library_threads.fetch_add(1, std::memory_order_relaxed); }
+
+void note_stranger() { g_strangers.store(true, std::memory_order_relaxed); }
+
+void begin_finding_deadlocks() {
+  static std::atomic_flag begun;
+  if (!Session::get().configuration().finds_deadlocks || begun.test_and_set()) return;
+  if (Session::get().thread_mode() == Mode::Record) start_watcher();
+  if (Session::get().thread_mode() == Mode::Replay) Session::get().when_cut_off(look_at_cut_off_threads);
+}
+
+void find_deadlock_functions() { g_create.find(); }
+
+}  // namespace reprise::threads
