@@ -225,10 +225,11 @@ void Session::record_passage(const Passage& passage) {
   std::array<std::int64_t, 5> numbers;
   std::size_t count = 0;
   if (passage.result != 0) numbers[count++] = passage.result;
-  for (const Turn& turn : {passage.first, passage.second}) {
-    if (turn.number == 0) continue;
-    numbers[count++] = turn.thread;
-    numbers[count++] = static_cast<std::int64_t>(turn.number);
+  // By reference: the turns have just been written piece by piece, and a copy as a whole would wait for that.
+  for (const Turn* const turn : {&passage.first, &passage.second}) {
+    if (turn->number == 0) continue;
+    numbers[count++] = turn->thread;
+    numbers[count++] = static_cast<std::int64_t>(turn->number);
   }
   if (count > 0) t_stream->recorder.numbers({numbers.data(), count});
   t_stream->recorder.returned();
