@@ -44,6 +44,21 @@ int Errhandler_create(Entry& entry, Real real, MPI_Comm_errhandler_function* han
   return create_errhandler(entry, real, outside_comm(handler), errhandler);
 }
 
+template <class Real>
+int Comm_set_errhandler(Entry& entry, Real real, MPI_Comm comm, MPI_Errhandler errhandler) {
+  Call call;
+  call.comm(comm);
+  entry.begin(call);
+  errors_may_return();
+  const int rc = real(comm, errhandler);
+  entry.end();
+  return rc;
+}
+template <class Real>
+int Errhandler_set(Entry& entry, Real real, MPI_Comm comm, MPI_Errhandler errhandler) {
+  return Comm_set_errhandler(entry, real, comm, errhandler);
+}
+
 // Attribute functions and those of generalised requests get a pointer of the program's choice (extra_state): ours goes
 // in its place and leads to the functions and to the program's own. It lives as long as the process, since attributes
 // may be deleted as late as in MPI_Finalize.

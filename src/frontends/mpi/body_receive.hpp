@@ -170,15 +170,18 @@ int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int
   const int rc = blocking_receive(
       entry, call, source, tag, status,
       [&](int from, int with, MPI_Status* into) {
-        if (!Session::get().orders_posts()) [[likely]] {
+        const bool in_order = Session::get().orders_posts();
+        const bool gives_way = g_gives_way && g_errors_are_fatal && !in_order && is_message(call, from, with);
+        if (!in_order && !gives_way) [[likely]] {
           await_message(entry, call, from, with, comm);
           return real(buf, count, type, from, with, comm, into);
         }
         using Post = int (*)(void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-        return post_and_wait(entry, into, [&](MPI_Request* request) {
+        const auto post = [&](MPI_Request* request) {
           return entry.other<Post>(form_of<Count>(Function::Irecv, Function::Irecv_c))(buf, count, type, from, with,
                                                                                        comm, request);
-        });
+        };
+        return gives_way ? post_and_give_way(entry, into, post) : post_and_wait(entry, into, post);
       },
       nothing_else);
   entry.end();

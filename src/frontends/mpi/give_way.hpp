@@ -20,6 +20,10 @@ void begin_giving_way(int world_ranks);
 // once more than the recorded run did.
 inline void stop_giving_way() { g_gives_way = false; }
 
+// The program has set an error handler.
+inline constinit bool g_errors_are_fatal = true;
+inline void errors_may_return() { g_errors_are_fatal = false; }
+
 // Not for ever: what blocks for long does not mind a time slice, and the call itself is what must decide.
 template <class Ask>
 void give_way_until(Ask ask) {
@@ -45,8 +49,9 @@ inline void await_requests(Entry& entry, int count, const MPI_Request* requests)
     give_way_for_requests(entry, count, requests);
 }
 
-// For a blocking send, which waits as long as the receiver's queue is full. Not for a receive: if the message is too
-// long, MPI_Recv calls the communicator's error handler, and MPI_Wait that of MPI_COMM_WORLD.
+// For a blocking send, which waits as long as the receiver's queue is full, and for a receive: every question of
+// MPI_Iprobe is a search through all messages that came too early. But if errors are not fatal, a message that is too long
+// would be reported to another error handler: MPI_Recv calls the communicator's, and MPI_Wait that of MPI_COMM_WORLD.
 template <class Post>
 int post_and_give_way(Entry& entry, MPI_Status* status, Post post) {
   MPI_Request request = handles().request_null;
