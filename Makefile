@@ -19,6 +19,7 @@ demo: build
 check: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
+	python3 tests/model/test_model.py
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 2
 
@@ -26,6 +27,7 @@ check: build
 check-long: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
+	python3 tests/model/test_model.py
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50 --timed
 	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5
