@@ -53,8 +53,8 @@ void add_wait(ThreadDeadlock& deadlock, Names& names, Fields fields, SourceLines
   ThreadDeadlock::Thread thread;
   thread.number = fields.thread();
   thread.function = fields.next();
-  const std::string object = fields.next();
-  if (thread.function != "pthread_join") thread.object = names.of(object);
+  thread.address = fields.next();
+  if (thread.function != "pthread_join") thread.object = names.of(thread.address);
   const std::string holder = fields.next();
   if (const auto number = parse_number(holder)) thread.waits_for = static_cast<std::uint32_t>(*number);
   thread.at = fields.site(lines);
@@ -68,14 +68,14 @@ void add_held(ThreadDeadlock& deadlock, Names& names, Fields fields, SourceLines
   thread->holds.push_back({name, fields.site(lines)});
 }
 
-void add_signal(ThreadDeadlock& deadlock, Names& names, Fields fields, SourceLines& lines) {
-  const char name = names.of(fields.next());
+void add_signal(ThreadDeadlock& deadlock, Fields fields, SourceLines& lines) {
+  const std::string object = fields.next();
   ThreadDeadlock::Signal signal;
   signal.thread = fields.thread();
   signal.before = fields.next() == "before";
   signal.at = fields.site(lines);
   for (ThreadDeadlock::Thread& thread : deadlock.stuck)
-    if (thread.function == "pthread_cond_wait" && thread.object == name) thread.signal = signal;
+    if (thread.function == "pthread_cond_wait" && thread.address == object) thread.signal = signal;
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ std::vector<ThreadDeadlock> read_deadlocks(const std::vector<DeadlockNote>& note
     ThreadDeadlock& deadlock = found[at->second];
     if (kind == "waits") add_wait(deadlock, names[at->second], fields, lines);
     if (kind == "holds") add_held(deadlock, names[at->second], fields, lines);
-    if (kind == "signalled") add_signal(deadlock, names[at->second], fields, lines);
+    if (kind == "signalled") add_signal(deadlock, fields, lines);
   }
   return found;
 }

@@ -24,6 +24,7 @@ struct ThreadDeadlock {
   struct Thread {
     std::uint32_t number = 0;  // 0: the one that runs main
     std::string function;
+    std::string address;                     // of that, only to tell it from others
     char object = 'A';                       // locks and conditions; of no use if it waits for a thread's end
     std::optional<std::uint32_t> waits_for;  // who holds the lock, or must end
     std::string at;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "cli/speech.hpp"
@@ -36,8 +37,10 @@ void DeadlockWatch::watch() {
     read = size;
     const auto all = deadlock_notes(read_trace_notes(dir_fd_, {}));
     if (all.size() == said_) continue;
-    say_deadlocks({all.begin() + static_cast<std::ptrdiff_t>(said_), all.end()});
-    say("the other threads go on; Ctrl-C ends the run and keeps what was recorded");
+    const std::vector<analyze::DeadlockNote> unsaid(all.begin() + static_cast<std::ptrdiff_t>(said_), all.end());
+    say_deadlocks(unsaid);
+    if (std::any_of(unsaid.begin(), unsaid.end(), [](const auto& note) { return note.text.ends_with("|goes-on"); }))
+      say("the other threads go on; Ctrl-C ends the run and keeps what was recorded");
     said_ = all.size();
   }
 }

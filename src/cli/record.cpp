@@ -140,10 +140,11 @@ void name_notes(const std::vector<TraceNote>& notes) {
 }
 
 // The run is over: what many processes appended to goes where the manifest's checksum covers it.
-void take_in(int dir_fd, const char* name, std::string& into) {
+bool take_in(int dir_fd, const char* name, std::string& into) {
   constexpr std::size_t kLimit = 8u << 20;
   const auto content = read_file_at(dir_fd, name, kLimit, false);
   if (content) into = *content;
+  return static_cast<bool>(content);
 }
 
 void summarise(const analyze::RunEnd& end, const NewTrace& trace, const std::string& how) {
@@ -220,7 +221,10 @@ int record(const std::vector<std::string>& command, const Options& options) {
 
   ::unlinkat(dir_fd, kRoom, 0);
   const auto ranks = ranks_with_logs(dir_fd);
-  if (ranks.empty()) return nothing_recorded(trace, command, mpi.found, status);
+  if (ranks.empty()) {
+    say_deadlocks(watch->unsaid(read_trace_notes(dir_fd, manifest)));  // before MPI_Init
+    return nothing_recorded(trace, command, mpi.found, status);
+  }
   seal_ranks(dir_fd, manifest.trace_id, living);
   const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
   if (mpi.found.mpi == kNoMpi && made_no_call(end)) {
@@ -234,14 +238,14 @@ int record(const std::vector<std::string>& command, const Options& options) {
   manifest.complete = true;
   manifest.exit_status = exit_code(status);
   manifest.ended = end.words;
-  take_in(dir_fd, "exits", manifest.exits);
-  take_in(dir_fd, "notes", manifest.notes);
+  const bool has_exits = take_in(dir_fd, "exits", manifest.exits);
+  const bool has_notes = take_in(dir_fd, "notes", manifest.notes);
   const std::vector<TraceNote> notes = read_trace_notes(dir_fd, manifest);
   if (const auto written = trace::write_manifest(dir_fd, manifest); !written) {
     say("the manifest could not be completed: {}", written.error().what);
   } else {
-    ::unlinkat(dir_fd, "exits", 0);
-    ::unlinkat(dir_fd, "notes", 0);
+    if (has_exits) ::unlinkat(dir_fd, "exits", 0);
+    if (has_notes) ::unlinkat(dir_fd, "notes", 0);
   }
   remember(manifest);
   name_gaps(end);

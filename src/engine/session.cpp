@@ -162,7 +162,8 @@ void Session::note(const char* key, const std::string& text) {
 
 // The record command reads this file at the end, the replay command before the start.
 void Session::append_note(const char* key, const std::string& text) {
-  const std::string line = std::to_string(rank_) + '\t' + key + '\t' + one_line(text) + '\n';
+  const std::uint32_t rank = attached_ ? rank_ : launcher_rank().value_or(0);
+  const std::string line = std::to_string(rank) + '\t' + key + '\t' + one_line(text) + '\n';
   const int fd =
       open((configuration_.directory + "/notes").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return;

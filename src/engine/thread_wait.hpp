@@ -24,9 +24,11 @@ class ThreadWait {
     object_.store(facts.object, std::memory_order_relaxed);
     caller_.store(facts.caller, std::memory_order_relaxed);
     mark_.store(facts.mark, std::memory_order_relaxed);
-    sequence_.fetch_add(1, std::memory_order_release);  // odd
+    sequence_.store((sequence_.load(std::memory_order_relaxed) | 1) + (is_waiting() ? 2 : 0), std::memory_order_seq_cst);
   }
-  void end() { sequence_.fetch_add(1, std::memory_order_release); }
+  void end() {
+    if (is_waiting()) sequence_.store(sequence_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+  }
 
   // Odd while the thread waits. Every wait has its own number.
   std::uint64_t sequence() const { return sequence_.load(std::memory_order_seq_cst); }
@@ -37,6 +39,8 @@ class ThreadWait {
   }
 
  private:
+  bool is_waiting() const { return sequence_.load(std::memory_order_relaxed) % 2 == 1; }
+
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<std::uint32_t> function_{0};
   std::atomic<std::uint64_t> object_{0}, caller_{0}, mark_{0};

@@ -47,8 +47,6 @@ std::vector<std::string> deadlock_lines(const ThreadDeadlock& deadlock) {
       lines.push_back(fmt::format("    condition {} was last signalled by {} at {}{}", thread.object,
                                   thread_words(thread.signal->thread), place(thread.signal->at),
                                   thread.signal->before ? ", before this wait began: a lost wake-up" : ""));
-    else if (thread.function == "pthread_cond_wait")
-      lines.push_back(fmt::format("    condition {} was never signalled", thread.object));
   }
   return lines;
 }

@@ -1,5 +1,5 @@
-// Threads that pass a lock; then the program ends by abort(), by SIGKILL while they go on, or after it has run another
-// program that has threads of its own.
+// Threads that pass a lock; then the program ends by abort(), by SIGKILL while they go on, after it has run another
+// program that has threads of its own, or when its last thread does, long after main.
 #include <pthread.h>
 #include <signal.h>
 
@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   self = argv[0];
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, (void*)(intptr_t)i);
+  if (strcmp(word, "leave") == 0) pthread_exit(NULL);
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
   if (strcmp(word, "abort") == 0) abort();
   if (strcmp(word, "system") == 0) {

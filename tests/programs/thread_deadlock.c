@@ -151,6 +151,47 @@ static void be_woken_by_signal(void) {
   pthread_join(thread, NULL);
 }
 
+// Cancelled while it waits, and then in no hurry: its clean-up takes a lock that somebody else has for a while.
+static void clean_up(void* unused) {
+  (void)unused;
+  pthread_mutex_unlock(&first);
+  pthread_mutex_lock(&second);
+  pthread_mutex_unlock(&second);
+  while (sem_wait(&semaphore) != 0) continue;
+}
+
+static void* to_be_cancelled(void* unused) {
+  pthread_cleanup_push(clean_up, unused);
+  pthread_mutex_lock(&first);
+  meet();
+  for (;;) pthread_cond_wait(&condition, &first);
+  pthread_cleanup_pop(0);
+  return unused;
+}
+
+static void* post_late(void* unused) {
+  sleep(3);
+  sem_post(&semaphore);
+  return unused;
+}
+
+static void cancel_one(void) {
+  pthread_t cancelled, helper;
+  sem_init(&semaphore, 0, 0);
+  pthread_barrier_init(&all_have_one, NULL, 2);
+  pthread_create(&cancelled, NULL, to_be_cancelled, NULL);
+  meet();
+  pthread_mutex_lock(&first);  // it waits for the condition now
+  pthread_mutex_unlock(&first);
+  pthread_mutex_lock(&second);
+  pthread_cancel(cancelled);
+  sleep(1);
+  pthread_mutex_unlock(&second);
+  pthread_create(&helper, NULL, post_late, NULL);
+  pthread_join(cancelled, NULL);
+  pthread_join(helper, NULL);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   const char* const way = argc > 2 ? argv[2] : "";
@@ -164,6 +205,7 @@ int main(int argc, char** argv) {
     else if (strcmp(way, "slow") == 0) run(3, (void* (*[])(void*)){slow_owner, patient, patient});
     else if (strcmp(way, "timer") == 0) be_woken_by_timer();
     else if (strcmp(way, "alarm") == 0) be_woken_by_signal();
+    else if (strcmp(way, "cancelled") == 0) cancel_one();
     else exit(2);
     if (world_size > 1) MPI_Send(&number, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
   } else {

@@ -111,6 +111,17 @@ def without_mpi_manners(scene):
     scene.check_status(replay, 0, "its replay")
 
 
+def without_mpi_main_leaves(scene):
+    """The process ends with its last thread, not with one of ours."""
+    command = [scene.program_without_mpi("thread_crash"), scene.out, "leave"]
+    result, recorded = scene.record(command)
+    scene.check_status(result, 0, "record")
+    for number in range(min(3, scene.settings.repeat)):
+        replay, outputs = scene.replay()
+        scene.check_status(replay, 0, f"replay {number + 1}")
+        scene.check_same(recorded, outputs, f"replay {number + 1}", replay)
+
+
 def openmp_tasks(scene):
     """They cannot be replayed, and the recording says so."""
     result, _ = scene.record(scene.launch(2, scene.program("openmp_tasks")))
@@ -191,7 +202,7 @@ def deadlock(way, ranks):
         command = scene.launch(ranks, scene.program("thread_deadlock"), way) if ranks else \
             [scene.program_without_mpi("thread_deadlock"), scene.out, way]
         rank = max(ranks - 1, 0)
-        result, recorded = scene.record(command)
+        result, recorded = scene.record(command, limit=180)  # what is not found hangs
         check_report(scene, way, rank, result, "record")
         scene.check((result.status == 0) == (way == "some"), f"record ends with {result.status}", result)
         for number in range(min(3, scene.settings.repeat)):
@@ -225,7 +236,7 @@ def deadlock_not_watched(scene):
 
 def no_deadlock(scene):
     """Whoever waits for long, or for what nobody can see, is not stuck."""
-    for way in ("slow", "timer", "alarm"):
+    for way in ("slow", "timer", "alarm", "cancelled"):
         result, _ = scene.record([scene.program_without_mpi("thread_deadlock"), scene.out, way], scene.dir / way)
         scene.check_status(result, 0, way)
         scene.check("deadlock" not in result.err, f"{way}: a false report", result)
@@ -239,7 +250,8 @@ def cases(mpi):
     if mpi == next(filter(available, ("openmpi", "mpich")), None):  # once
         listed |= {f"without-mpi-{name}": without_mpi(source)
                    for name, source in (("locks", "thread_locks"), ("cpp", "thread_cpp"), ("c11", "thread_c11"), ("openmp", "openmp"))}
-        listed |= {"without-mpi-crash": without_mpi_crash, "without-mpi-manners": without_mpi_manners}
+        listed |= {"without-mpi-crash": without_mpi_crash, "without-mpi-manners": without_mpi_manners,
+                   "without-mpi-main-leaves": without_mpi_main_leaves}
         listed |= {f"without-mpi-deadlock-{way}": deadlock(way, 0) for way in DEADLOCKS}
         listed |= {"deadlock-not-watched": deadlock_not_watched, "no-deadlock": no_deadlock}
     listed |= {f"deadlock-{way}": deadlock(way, 2) for way in DEADLOCKS}

@@ -181,7 +181,9 @@ int Recv(Entry& entry, Real real, void* buf, Count count, MPI_Datatype type, int
           return entry.other<Post>(form_of<Count>(Function::Irecv, Function::Irecv_c))(buf, count, type, from, with,
                                                                                        comm, request);
         };
-        return gives_way ? post_and_give_way(entry, into, post) : post_and_wait(entry, into, post);
+        if (!gives_way) return post_and_wait(entry, into, post);
+        return post_and_give_way(entry, into, post,
+                                 [&] { return real(buf, count, type, from, with, comm, into); });
       },
       nothing_else);
   entry.end();

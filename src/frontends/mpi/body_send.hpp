@@ -47,9 +47,12 @@ int send(Entry& entry, Real real, Function nonblocking, const void* buf, Count c
     });
   } else if (g_gives_way && is_message(call, dest, tag)) [[unlikely]] {
     using Post = int (*)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-    rc = post_and_give_way(entry, MPI_STATUS_IGNORE, [&](MPI_Request* request) {
-      return entry.other<Post>(nonblocking)(buf, count, type, dest, tag, comm, request);
-    });
+    rc = post_and_give_way(
+        entry, MPI_STATUS_IGNORE,
+        [&](MPI_Request* request) {
+          return entry.other<Post>(nonblocking)(buf, count, type, dest, tag, comm, request);
+        },
+        [&] { return real(buf, count, type, dest, tag, comm); });
   } else {
     rc = real(buf, count, type, dest, tag, comm);
   }

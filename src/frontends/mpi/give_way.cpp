@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <time.h>
 
 #include "engine/session.hpp"
 #include "frontends/mpi/communicators.hpp"
@@ -43,6 +44,12 @@ void begin_giving_way(int world_ranks) {
                 ranks_here(world_ranks) > cores_here();
 }
 
+std::int64_t nanoseconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 bool is_message(const Call& call, int peer, int tag) {
   return communicators().world_rank(call.values[engine::kComm], peer) >= 0 && (tag >= 0 || tag == MPI_ANY_TAG) &&
          tag <= largest_tag();
@@ -56,6 +63,7 @@ void give_way_for_message(Entry& entry, int source, int tag, MPI_Comm comm) {
 
 void give_way_for_requests(Entry& entry, int count, const MPI_Request* requests) {
   using GetStatus = int (*)(MPI_Request, int*, MPI_Status*);
+  if (!requests) return;  // the call will say that it is wrong
   const auto is_complete = entry.other<GetStatus>(Function::Request_get_status);
   for (int i = 0; i < count; ++i)
     if (requests[i] != handles().request_null)

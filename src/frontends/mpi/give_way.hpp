@@ -24,13 +24,21 @@ inline void stop_giving_way() { g_gives_way = false; }
 inline constinit bool g_errors_are_fatal = true;
 inline void errors_may_return() { g_errors_are_fatal = false; }
 
+std::int64_t nanoseconds_now();
+
 // Not for ever: what blocks for long does not mind a time slice, and the call itself is what must decide.
 template <class Ask>
 void give_way_until(Ask ask) {
-  for (int tries = 0; tries < 20000; ++tries) {
+  constexpr std::int64_t kPatience = 100'000'000;
+  std::int64_t began = 0;
+  for (int tries = 0;; ++tries) {
     int flag = 0;
     if (ask(&flag) != MPI_SUCCESS || flag) return;
     sched_yield();
+    if (tries % 64 != 0) continue;
+    const std::int64_t now = nanoseconds_now();
+    if (began == 0) began = now;
+    else if (now - began > kPatience) return;
   }
 }
 
@@ -50,13 +58,13 @@ inline void await_requests(Entry& entry, int count, const MPI_Request* requests)
 }
 
 // For a blocking send, which waits as long as the receiver's queue is full, and for a receive: every question of
-// MPI_Iprobe is a search through all messages that came too early. But if errors are not fatal, a message that is too long
-// would be reported to another error handler: MPI_Recv calls the communicator's, and MPI_Wait that of MPI_COMM_WORLD.
-template <class Post>
-int post_and_give_way(Entry& entry, MPI_Status* status, Post post) {
+// MPI_Iprobe is a search through all messages that came too early. But if errors are not fatal, a message that is too
+// long would be reported to another error handler: MPI_Recv calls the communicator's, and MPI_Wait that of
+// MPI_COMM_WORLD. `real` is the call itself: if it is wrong, it is to say so.
+template <class Post, class Real>
+int post_and_give_way(Entry& entry, MPI_Status* status, Post post, Real real) {
   MPI_Request request = handles().request_null;
-  const int rc = post(&request);
-  if (rc != MPI_SUCCESS) return rc;
+  if (post(&request) != MPI_SUCCESS) return real();
   give_way_for_requests(entry, 1, &request);
   return entry.other<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, status);
 }

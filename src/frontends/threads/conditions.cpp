@@ -43,6 +43,7 @@ struct Waiter {
 void cancelled(void* argument) {
   const Waiter& waiter = *static_cast<Waiter*>(argument);
   waiter.sync->passed(kCancelled, waiter.condition, waiter.mutex);
+  reprise::engine::t_stream->wait.end();  // forced unwinding runs no destructors here
   waiter.sync->leave();
 }
 

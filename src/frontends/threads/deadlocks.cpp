@@ -1,23 +1,25 @@
 #include "frontends/threads/deadlocks.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
+#include <linux/close_range.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/loaded_modules.hpp"
+#include "base/tasks.hpp"
 #include "engine/wait_graph.hpp"
+#include "frontends/sys/exits.hpp"
 #include "frontends/sys/next.hpp"
+#include "frontends/threads/lock_facts.hpp"
 
 namespace reprise::threads {
 namespace {
@@ -30,9 +32,34 @@ using For = WaitingThread::For;
 
 constinit sys::Next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> g_create{"pthread_create"};
 
-std::atomic<unsigned> g_library_threads{0};
 std::atomic<bool> g_strangers{false};
-std::atomic<int> g_watcher{0};  // its kernel id
+int g_watcher = 0;  // its kernel id; for itself
+
+// Threads that libraries have made for themselves, by kernel id.
+std::atomic<int> g_library_threads[64];
+
+bool is_library_thread(int id) {
+  return std::any_of(std::begin(g_library_threads), std::end(g_library_threads),
+                     [&](const auto& one) { return one.load(std::memory_order_relaxed) == id; });
+}
+
+struct LibraryStart {
+  void* (*routine)(void*);
+  void* argument;
+};
+void* library_thread_main(void* argument) {
+  const LibraryStart start = *static_cast<LibraryStart*>(argument);
+  delete static_cast<LibraryStart*>(argument);
+  const int id = own_task();
+  auto* const end = std::end(g_library_threads);
+  auto* const place = std::find_if(std::begin(g_library_threads), end, [&](auto& one) {
+    int nobody = 0;
+    return one.compare_exchange_strong(nobody, id, std::memory_order_relaxed);
+  });
+  void* const result = start.routine(start.argument);
+  if (place != end) place->store(0, std::memory_order_relaxed);
+  return result;
+}
 
 // The last signal of each condition. Two may share a place; then the earlier one is forgotten.
 struct Signal {
@@ -78,39 +105,6 @@ std::vector<Seen> see_threads() {
   return seen;
 }
 
-// Of memory that may not be there any more.
-template <class Object>
-bool read_object(std::uint64_t address, Object& out) {
-  iovec to{&out, sizeof out};
-  iovec from{reinterpret_cast<void*>(address), sizeof out};
-  return process_vm_readv(static_cast<pid_t>(::syscall(SYS_getpid)), &to, 1, &from, 1, 0) ==
-         static_cast<ssize_t>(sizeof out);
-}
-
-// What glibc keeps in its objects. It is what debuggers look at, too, and has been there since 2.25.
-constexpr int kProcessShared = 128;
-
-// Who holds it, by kernel id; 0: nobody, or that cannot be told.
-int mutex_owner(std::uint64_t address) {
-  pthread_mutex_t mutex;
-  if (!read_object(address, mutex) || mutex.__data.__kind & kProcessShared) return 0;
-  return mutex.__data.__owner;
-}
-
-enum class Access { None, Writer, Readers };
-Access rwlock_holder(std::uint64_t address, int& writer) {
-  pthread_rwlock_t lock;
-  if (!read_object(address, lock) || lock.__data.__shared) return Access::None;
-  writer = lock.__data.__cur_writer;
-  if (writer != 0) return Access::Writer;
-  return lock.__data.__readers >> 3 ? Access::Readers : Access::None;
-}
-
-bool is_process_shared(std::uint64_t condition) {
-  pthread_cond_t object;
-  return !read_object(condition, object) || object.__data.__wrefs & 1;
-}
-
 WaitingThread waits_for_owner(const std::vector<Seen>& threads, const Seen& thread, int owner) {
   const auto holder =
       std::find_if(threads.begin(), threads.end(), [&](const Seen& one) { return one.kernel_id == owner; });
@@ -131,8 +125,8 @@ WaitingThread what_it_waits_for(const std::vector<Seen>& threads, const Seen& th
       return access == Access::Readers && conditions ? WaitingThread{thread.number, For::Anybody, 0} : nobody;
     }
     case Function::CondWait:
-      return conditions && !is_process_shared(thread.wait.object) ? WaitingThread{thread.number, For::Anybody, 0}
-                                                                  : nobody;
+      return conditions && !is_shared_condition(thread.wait.object) ? WaitingThread{thread.number, For::Anybody, 0}
+                                                                    : nobody;
     case Function::Join:
       for (const Seen& one : threads)
         if (reinterpret_cast<std::uint64_t>(reinterpret_cast<void*>(one.handle)) == thread.wait.object)
@@ -148,39 +142,16 @@ std::vector<WaitingThread> wait_graph(const std::vector<Seen>& threads, bool con
   return graph;
 }
 
-std::string first_line_of(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  char text[512];
-  const ssize_t size = read(fd, text, sizeof text);
-  close(fd);
-  return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
-}
-
-// Does it sleep in the kernel, waiting for a word in memory? A thread that was woken is ready to run, if not running.
-bool is_asleep(int kernel_id) {
-  const std::string task = "/proc/self/task/" + std::to_string(kernel_id);
-  const std::string state = first_line_of(task + "/stat");
-  const auto name_ends = state.rfind(')');
-  if (name_ends == std::string::npos || name_ends + 2 >= state.size() || state[name_ends + 2] != 'S') return false;
-  const std::string call = first_line_of(task + "/syscall");  // not every kernel has it
-  return call.empty() || std::atoi(call.c_str()) == SYS_futex;
-}
-
 // Are all threads of the process known: the program's, our own, and those that libraries have made for themselves?
 // The C library makes some in secret, for timers, and those call functions of the program.
 bool knows_all_threads(const std::vector<Seen>& threads) {
   if (g_strangers.load(std::memory_order_relaxed)) return false;
-  DIR* const tasks = opendir("/proc/self/task");
-  if (!tasks) return false;
-  unsigned unknown = 0;
-  while (const dirent* const entry = readdir(tasks)) {
-    const int id = std::atoi(entry->d_name);
-    if (id == 0 || id == g_watcher.load(std::memory_order_relaxed)) continue;
-    if (std::none_of(threads.begin(), threads.end(), [&](const Seen& one) { return one.kernel_id == id; })) ++unknown;
-  }
-  closedir(tasks);
-  return unknown <= g_library_threads.load(std::memory_order_relaxed);
+  bool known = true;
+  const bool listed = each_task([&](int id) {
+    if (id == g_watcher || is_library_thread(id)) return;
+    known &= std::any_of(threads.begin(), threads.end(), [&](const Seen& one) { return one.kernel_id == id; });
+  });
+  return listed && known;
 }
 
 std::string site_text(std::uint64_t caller) {
@@ -242,6 +213,7 @@ bool same_waits(const std::vector<Seen>& a, const std::vector<Seen>& b, const st
 
 // No thread can end the process by returning any more. By a signal, so that a core shows where they are.
 [[noreturn]] void end_process() {
+  sys::write_exit(static_cast<pid_t>(::syscall(SYS_getpid)), W_EXITCODE(0, SIGABRT));
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   sigaction(SIGABRT, &action, nullptr);
@@ -265,16 +237,19 @@ class Watcher {
     }
     before_ = now;
     if (std::none_of(waiting.begin(), waiting.end(), [](const Seen& one) { return one.waits(); })) return;
-    const bool all_known = knows_all_threads(waiting);
+    const bool all_known = knows_all_threads(waiting) && !has_signal_handlers();
     const auto graph = wait_graph(waiting, all_known);
     const auto stuck = engine::stuck_threads(graph);
+    const bool all = stuck.size() == waiting.size() && all_known;
     if (std::all_of(stuck.begin(), stuck.end(), [&](std::size_t at) { return is_reported(waiting[at]); })) return;
-    if (!std::all_of(stuck.begin(), stuck.end(), [&](std::size_t at) { return is_asleep(waiting[at].kernel_id); }))
+    if (!all && reports_ == kMostReports) return;  // more and more threads may come to wait for the same locks
+    if (!std::all_of(stuck.begin(), stuck.end(),
+                     [&](std::size_t at) { return task_waits_in_futex(waiting[at].kernel_id); }))
       return;
     // Was that one moment? Nobody has moved, and the locks are held by the same threads.
     const std::vector<Seen> again = see_threads();
     if (!same_waits(waiting, again, stuck) || engine::stuck_threads(wait_graph(waiting, all_known)) != stuck) return;
-    const bool all = stuck.size() == waiting.size() && all_known;
+    ++reports_;
     say_report(waiting, graph, stuck, all,
                [](const std::string& line) { Session::get().append_note("deadlock", line); });
     if (all) end_process();
@@ -282,18 +257,33 @@ class Watcher {
   }
 
  private:
+  static constexpr int kMostReports = 8;
+
   bool is_reported(const Seen& thread) const {
     return std::find(reported_.begin(), reported_.end(), std::pair(thread.number, thread.sequence)) != reported_.end();
   }
 
   std::vector<Seen> before_;
+  int reports_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> reported_;  // threads, and their waits
 };
 
+// Its own table of open files, and an empty one: the program's must not get other numbers, nor stay open, because of
+// us.
+bool leave_files_alone() {
+  if (::syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0) return true;
+  if (unshare(CLONE_FILES) != 0) return false;  // Linux before 5.9
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  for (rlim_t fd = 0; fd < std::min<rlim_t>(limit.rlim_cur, 1 << 20); ++fd) close(static_cast<int>(fd));
+  return true;
+}
+
 void* watch(void*) {
-  g_watcher.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
+  g_watcher = own_task();
+  if (!leave_files_alone()) return nullptr;
   static Watcher* const watcher = new Watcher();
-  while (engine::mode() == Mode::Record) {
+  while (engine::mode() == Mode::Record && !is_last_task()) {
     const timespec pause{0, 500'000'000};
     nanosleep(&pause, nullptr);
     watcher->look();
@@ -345,7 +335,14 @@ void note_signal(const void* condition, const void* caller) {
                     std::memory_order_release);
 }
 
-void note_library_thread() { g_library_threads.fetch_add(1, std::memory_order_relaxed); }
+int make_library_thread(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument) {
+  if (engine::mode() == Mode::Passive || Session::get().configuration().mode != Mode::Record)
+    return g_create(thread, attributes, routine, argument);
+  auto* const start = new LibraryStart{routine, argument};
+  const int result = g_create(thread, attributes, library_thread_main, start);
+  if (result != 0) delete start;
+  return result;
+}
 
 void note_stranger() { g_strangers.store(true, std::memory_order_relaxed); }
 

@@ -39,8 +39,8 @@ inline void remember_lock(const void* lock, const void* caller, std::uintptr_t k
 
 // The running thread has signalled a condition.
 void note_signal(const void* condition, const void* caller);
-// A thread that is not followed was made, by a library that is not the program's.
-void note_library_thread();
+// pthread_create for a library that is not the program's: such a thread is not followed, but known.
+int make_library_thread(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*), void* argument);
 // A thread that is not followed synchronises with the program's: nothing is certain any more that it could influence.
 void note_stranger();
 

@@ -61,6 +61,12 @@ bool is_followed(const void* caller) {
          has_end_key();
 }
 
+// Forced unwinding runs no destructors here.
+void cancelled_in_join(void* sync) {
+  reprise::engine::t_stream->wait.end();
+  static_cast<Sync*>(sync)->leave();
+}
+
 // A join that may fail because the thread has not ended yet.
 template <class Join>
 int try_to_join(Function function, const void* caller, pthread_t thread, void** value, Join join) {
@@ -88,7 +94,7 @@ void reprise::threads::find_life() {
 int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument,
                                   const void* caller) {
   if (!is_followed(caller)) {
-    if (!reprise::sys::called_by_program(caller)) note_library_thread();
+    if (!reprise::sys::called_by_program(caller)) return make_library_thread(thread, attributes, routine, argument);
     return g_create(thread, attributes, routine, argument);
   }
   begin_finding_deadlocks();
@@ -116,7 +122,10 @@ int reprise::threads::join_thread(pthread_t thread, void** value, const void* ca
   if (!sync.recording() && !sync.unfinished()) return g_join(thread, value);
   const Waiting waiting(Function::Join, reinterpret_cast<const void*>(thread), caller);
   if (sync.unfinished()) sync.await();
-  const int result = g_join(thread, value);
+  int result = 0;
+  pthread_cleanup_push(cancelled_in_join, &sync);
+  result = g_join(thread, value);
+  pthread_cleanup_pop(0);
   sync.passed(0);
   return result;
 }
