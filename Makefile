@@ -20,6 +20,7 @@ check: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
 	python3 tests/model/test_model.py
+	python3 tests/model/test_against_mpi.py
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 2
 
@@ -28,6 +29,7 @@ check-long: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
 	python3 tests/model/test_model.py
+	python3 tests/model/test_against_mpi.py --seeds 1-200 --runs 10
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50 --timed
 	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5
