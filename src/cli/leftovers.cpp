@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
+#include "trace/blocks.hpp"
 #include "trace/format.hpp"
 #include "trace/rank_reader.hpp"
 
@@ -80,6 +81,13 @@ class OpenLogs {
   std::map<std::uint32_t, Seen> seen_;
 };
 
+// A thread whose process was killed while its log was made: it had done nothing yet.
+void remove_log(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
+  for (const std::uint32_t part : {stream, stream | trace::kDataStream})
+    for (const trace::FileKind kind : {trace::FileKind::Log, trace::FileKind::Open})
+      ::unlinkat(dir_fd, trace::file_name(kind, {0, rank, part}).data(), 0);
+}
+
 }  // namespace
 
 // What a launcher that ended well leaves behind is meant to live on (a daemon, a connection kept open); after any
@@ -103,6 +111,10 @@ void seal_ranks(int dir_fd, std::uint64_t trace_id, const std::vector<std::uint3
     if (std::binary_search(living.begin(), living.end(), rank)) continue;
     for (const std::uint32_t stream : trace::streams_of(dir_fd, rank)) {
       auto sealed = trace::seal(dir_fd, rank, trace_id, stream);
+      if (!sealed && stream != 0 && trace::never_begun(dir_fd, rank, stream)) {
+        remove_log(dir_fd, rank, stream);
+        continue;
+      }
       if (sealed && trace::has_data(dir_fd, rank, stream))
         sealed = trace::seal(dir_fd, rank, trace_id, stream | trace::kDataStream);
       if (!sealed) say("the log of rank {} could not be closed: {}", rank, sealed.error().what);

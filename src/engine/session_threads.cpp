@@ -135,6 +135,7 @@ void Session::count_cut_off_threads() {
   std::uint32_t count = 0;
   for (const std::uint32_t number : trace::streams_of(dir, rank_)) {
     const auto reader = trace::RankReader::open(dir, rank_, configuration_.trace_id, number);
+    if (!reader && number != 0 && trace::never_begun(dir, rank_, number)) continue;
     if (!reader) supervisor_.trouble(reader.error().what);
     // If the main thread's was not, the process came to its own end, whatever the others were doing.
     if (number == 0 && !trace::was_cut_off(reader->end())) break;

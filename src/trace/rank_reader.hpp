@@ -65,6 +65,8 @@ Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::u
 
 // The streams of this rank that have a log, rising; 0 is the main thread's.
 std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank);
+// Of a log that cannot be read: was its process killed while it made the log's files, before anything could be in them?
+bool never_begun(int dir_fd, std::uint32_t rank, std::uint32_t stream);
 // Were the values that reached this thread recorded, too?
 bool has_data(int dir_fd, std::uint32_t rank, std::uint32_t stream = 0);
 

@@ -23,14 +23,28 @@ std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank) {
   while (const dirent* entry = ::readdir(directory)) {
     std::uint32_t stream = 0;
     const std::string_view name = entry->d_name;
-    if (name.starts_with(thread))
-      std::from_chars(name.data() + thread.size(), name.data() + name.size(), stream);
+    if (name.starts_with(thread)) std::from_chars(name.data() + thread.size(), name.data() + name.size(), stream);
     else if (name != main_thread) continue;
     if (name == file_name(FileKind::Log, {0, rank, stream}).data()) streams.push_back(stream);
   }
   ::closedir(directory);
   std::sort(streams.begin(), streams.end());
   return streams;
+}
+
+bool never_begun(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
+  // The header of the open chunk is written last (ChunkWriter::attach).
+  for (const FileKind kind : {FileKind::Log, FileKind::Open}) {
+    const int fd =
+        ::openat(dir_fd, file_name(kind, {0, rank, stream}).data(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return true;
+    std::uint8_t header[kFileHeaderSize] = {};
+    const ssize_t size = ::pread(fd, header, sizeof header, 0);
+    ::close(fd);
+    if (size < static_cast<ssize_t>(sizeof header)) return true;
+    if (std::all_of(std::begin(header), std::end(header), [](std::uint8_t byte) { return byte == 0; })) return true;
+  }
+  return false;
 }
 
 bool has_data(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
