@@ -81,7 +81,7 @@ class OpenLogs {
   std::map<std::uint32_t, Seen> seen_;
 };
 
-// A thread whose process was killed while its log was made: it had done nothing yet.
+// Of a process that was killed while the log was made: the thread had done nothing yet, or come out of MPI_Init only.
 void remove_log(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
   for (const std::uint32_t part : {stream, stream | trace::kDataStream})
     for (const trace::FileKind kind : {trace::FileKind::Log, trace::FileKind::Open})
@@ -111,8 +111,11 @@ void seal_ranks(int dir_fd, std::uint64_t trace_id, const std::vector<std::uint3
     if (std::binary_search(living.begin(), living.end(), rank)) continue;
     for (const std::uint32_t stream : trace::streams_of(dir_fd, rank)) {
       auto sealed = trace::seal(dir_fd, rank, trace_id, stream);
-      if (!sealed && stream != 0 && trace::never_begun(dir_fd, rank, stream)) {
+      if (!sealed && trace::never_begun(dir_fd, rank, stream)) {
         remove_log(dir_fd, rank, stream);
+        if (stream == 0)  // without the main thread's, those of the others say nothing
+          for (const std::uint32_t other : trace::streams_of(dir_fd, rank)) remove_log(dir_fd, rank, other);
+        if (stream == 0) break;
         continue;
       }
       if (sealed && trace::has_data(dir_fd, rank, stream))

@@ -220,12 +220,12 @@ int record(const std::vector<std::string>& command, const Options& options) {
   }
 
   ::unlinkat(dir_fd, kRoom, 0);
+  seal_ranks(dir_fd, manifest.trace_id, living);
   const auto ranks = ranks_with_logs(dir_fd);
   if (ranks.empty()) {
     say_deadlocks(watch->unsaid(read_trace_notes(dir_fd, manifest)));  // before MPI_Init
     return nothing_recorded(trace, command, mpi.found, status);
   }
-  seal_ranks(dir_fd, manifest.trace_id, living);
   const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
   if (mpi.found.mpi == kNoMpi && made_no_call(end)) {
     for (const std::string& name : trace_files(dir_fd))

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -33,15 +34,19 @@ std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank) {
 }
 
 bool never_begun(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
+  constexpr off_t kDescription = 64 << 10;  // a log that holds no more than what the process is
+  off_t size = 0;
   // The header of the open chunk is written last (ChunkWriter::attach).
   for (const FileKind kind : {FileKind::Log, FileKind::Open}) {
-    const int fd =
-        ::openat(dir_fd, file_name(kind, {0, rank, stream}).data(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) return true;
+    const FileName name = file_name(kind, {0, rank, stream});
+    const int fd = ::openat(dir_fd, name.data(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return errno == ENOENT && kind == FileKind::Open && size < kDescription;
     std::uint8_t header[kFileHeaderSize] = {};
-    const ssize_t size = ::pread(fd, header, sizeof header, 0);
+    const ssize_t got = ::pread(fd, header, sizeof header, 0);
+    if (kind == FileKind::Log) size = ::lseek(fd, 0, SEEK_END);
     ::close(fd);
-    if (size < static_cast<ssize_t>(sizeof header)) return true;
+    if (got < 0) return false;
+    if (got < static_cast<ssize_t>(sizeof header)) return true;
     if (std::all_of(std::begin(header), std::end(header), [](std::uint8_t byte) { return byte == 0; })) return true;
   }
   return false;
