@@ -1,8 +1,8 @@
 // Who answers for the processes that are not there.
 //
-// The virtual world (world.hpp) knows who is in which communicator; what the others do is a provider's to say. In solo
-// replay that is the trace (trace_provider.hpp). An explorer that runs all ranks and matches their messages can stand
-// in the same place.
+// The virtual world (world.hpp) knows who is in which communicator; who that is, is a provider's to say. In solo replay
+// that is the trace (trace_provider.hpp), which has all messages as well. In an explored rank it is an explorer that runs
+// all of them and matches their messages (actor.hpp).
 #pragma once
 
 #include <cstdint>
@@ -52,20 +52,6 @@ class Provider {
   virtual std::optional<std::int64_t> attribute(Attribute which) = 0;
   // The call that is being made creates a communicator. nullopt: this rank is not in it.
   virtual std::optional<Communicator> new_communicator() = 0;
-  // The call that is being made brings something.
-  virtual Outcome call() = 0;
-  // The call that is being made brings nothing: its outcome, if it failed. `number` tells such calls apart.
-  virtual std::optional<Outcome> failure(std::int64_t number) = 0;
-  // What the call that is being made should send.
-  virtual Message sent() = 0;
-  // The tag of the message that this receive will get, if that is known already.
-  virtual std::optional<int> tag(Ticket ticket) = 0;
-  virtual Outcome completion(Ticket ticket) = 0;
-  virtual Outcome partition(Ticket ticket, int partition) = 0;
-  // The program has given its request back before it was complete. Its outcome, if it is there; otherwise it will come
-  // through `arrived` when it is.
-  virtual std::optional<Outcome> freed(Ticket ticket) = 0;
-  void (*arrived)(Ticket ticket, const Outcome& outcome) = nullptr;
 
  protected:
   ~Provider() = default;

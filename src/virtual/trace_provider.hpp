@@ -23,13 +23,21 @@ class TraceProvider final : public Provider {
     return attributes_[static_cast<std::size_t>(which)];
   }
   std::optional<Communicator> new_communicator() override;
-  Outcome call() override;
-  std::optional<Outcome> failure(std::int64_t number) override;
-  Message sent() override;
-  std::optional<int> tag(Ticket ticket) override;
-  Outcome completion(Ticket ticket) override;
-  Outcome partition(Ticket ticket, int partition) override;
-  std::optional<Outcome> freed(Ticket ticket) override;
+
+  // The call that is being made brings something.
+  Outcome call();
+  // The call that is being made brings nothing: its outcome, if it failed. `number` tells such calls apart.
+  std::optional<Outcome> failure(std::int64_t number);
+  // What the call that is being made should send.
+  Message sent();
+  // The tag of the message that this receive will get, if that is known already.
+  std::optional<int> tag(Ticket ticket);
+  Outcome completion(Ticket ticket);
+  Outcome partition(Ticket ticket, int partition);
+  // The program has given its request back before it was complete. Its outcome, if it is there; otherwise it will come
+  // through `arrived` when it is.
+  std::optional<Outcome> freed(Ticket ticket);
+  void (*arrived)(Ticket ticket, const Outcome& outcome) = nullptr;
 
  private:
   void deliver_arrived();

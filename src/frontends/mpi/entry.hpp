@@ -37,6 +37,10 @@ struct ThreadState {
   void* in_flight = nullptr;
   void (*border_settle)(void*) = nullptr;
   void* at_border = nullptr;
+  bool own_look = false;  // Reprise itself asks the library something
+  // The call in flight, for those below who want to know what they serve.
+  Function function{};
+  const void* caller = nullptr;
   const void* fortran_caller = nullptr;
   const void* fortran_types = nullptr;
 };
@@ -151,6 +155,8 @@ class Entry {
       through_fortran_ = true;
     }
     t_state.through_fortran = through_fortran_;
+    t_state.function = function_;
+    t_state.caller = caller_;
     return false;
   }
 

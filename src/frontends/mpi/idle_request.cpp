@@ -15,11 +15,11 @@ bool g_have_progress_request = false;
 bool make_idle_comm() {
   if (g_have_idle_comm) return true;
   MPI_Group group = handles().group_null;
-  if (library_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &group) != MPI_SUCCESS)
+  if (singleton_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &group) != MPI_SUCCESS)
     return false;
-  g_have_idle_comm = library_function<int (*)(MPI_Comm, MPI_Group, MPI_Comm*)>(Function::Comm_create)(
+  g_have_idle_comm = singleton_function<int (*)(MPI_Comm, MPI_Group, MPI_Comm*)>(Function::Comm_create)(
                          handles().comm_self, group, &g_idle_comm) == MPI_SUCCESS;
-  library_function<int (*)(MPI_Group*)>(Function::Group_free)(&group);
+  singleton_function<int (*)(MPI_Group*)>(Function::Group_free)(&group);
   return g_have_idle_comm;
 }
 
@@ -30,7 +30,7 @@ MPI_Comm own_communicator() { return make_idle_comm() ? g_idle_comm : handles().
 int idle_request(MPI_Request* request) {
   if (!make_idle_comm()) return MPI_ERR_INTERN;
   using Irecv = int (*)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-  return library_function<Irecv>(Function::Irecv)(nullptr, 0, handles().byte, 0, 0, g_idle_comm, request);
+  return singleton_function<Irecv>(Function::Irecv)(nullptr, 0, handles().byte, 0, 0, g_idle_comm, request);
 }
 
 namespace {
@@ -43,10 +43,10 @@ bool combined_receive_tells(int tag) {
   char sent = 0;
   char received = 0;
   return make_idle_comm() &&
-         library_function<Isendrecv>(Function::Isendrecv)(&sent, 1, handles().byte, 0, tag, &received, 1,
+         singleton_function<Isendrecv>(Function::Isendrecv)(&sent, 1, handles().byte, 0, tag, &received, 1,
                                                           handles().byte, MPI_ANY_SOURCE, tag, g_idle_comm,
                                                           &request) == MPI_SUCCESS &&
-         library_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, &status) == MPI_SUCCESS &&
+         singleton_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&request, &status) == MPI_SUCCESS &&
          status.MPI_TAG == tag;
 }
 
@@ -70,17 +70,17 @@ void make_progress() {
   using Test = int (*)(MPI_Request*, int*, MPI_Status*);
   int flag = 0;
   for (int i = 0; i < kPokes; ++i)
-    library_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
+    singleton_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
   t_state.inside = inside;
 }
 
 void end_idle_requests() {
   if (g_have_progress_request) {
-    library_function<int (*)(MPI_Request*)>(Function::Cancel)(&g_progress_request);
-    library_function<int (*)(MPI_Request*)>(Function::Request_free)(&g_progress_request);
+    singleton_function<int (*)(MPI_Request*)>(Function::Cancel)(&g_progress_request);
+    singleton_function<int (*)(MPI_Request*)>(Function::Request_free)(&g_progress_request);
   }
   g_have_progress_request = false;
-  if (g_have_idle_comm) library_function<int (*)(MPI_Comm*)>(Function::Comm_free)(&g_idle_comm);
+  if (g_have_idle_comm) singleton_function<int (*)(MPI_Comm*)>(Function::Comm_free)(&g_idle_comm);
   g_have_idle_comm = false;
 }
 

@@ -69,6 +69,27 @@ void* look_up_in_library(Function function, Flavor flavor) {
   return found;
 }
 
+namespace {
+
+void* g_singleton[static_cast<std::size_t>(Function::kCount)];  // what was put out of its place
+
+}  // namespace
+
+void* look_up_in_singleton(Function function) {
+  if (void* const displaced = g_singleton[static_cast<std::size_t>(function)]) return displaced;
+  return reinterpret_cast<void*>(library_function<void (*)()>(function));
+}
+
+void put_in_place_of_library(Function function, void* ours) {
+  const auto number = static_cast<std::size_t>(function);
+  char name[128];
+  std::snprintf(name, sizeof name, "P%s", kFunctionNames[number]);
+  if (!g_singleton[number]) g_singleton[number] = symbol(name);
+  for (auto* table : {&g_library, &g_functions})
+    for (std::atomic<void*>* const flavour : {(*table)[0], (*table)[1]})
+      flavour[number].store(ours, std::memory_order_relaxed);
+}
+
 int* unweighted() {
 #ifdef OPEN_MPI
   return MPI_UNWEIGHTED;
@@ -107,12 +128,14 @@ const Handles& handles() {
       static_cast<MPI_Group>(variable("ompi_mpi_group_null")),
       static_cast<MPI_Group>(variable("ompi_mpi_group_empty")),
       static_cast<MPI_Message>(variable("ompi_message_no_proc")),
+      static_cast<MPI_Message>(variable("ompi_message_null")),
+      static_cast<MPI_Errhandler>(variable("ompi_mpi_errors_are_fatal")),
       static_cast<MPI_Info>(variable("ompi_mpi_info_null")),
   };
 #else
   static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
                                 MPI_DATATYPE_NULL, MPI_BYTE,      MPI_PACKED,    MPI_GROUP_NULL,
-                                MPI_GROUP_EMPTY,   MPI_MESSAGE_NO_PROC, MPI_INFO_NULL};
+                                MPI_GROUP_EMPTY,   MPI_MESSAGE_NO_PROC, MPI_MESSAGE_NULL, MPI_ERRORS_ARE_FATAL, MPI_INFO_NULL};
 #endif
   return known;
 }

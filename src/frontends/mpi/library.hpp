@@ -57,6 +57,20 @@ inline Real library_function(Function function, Flavor flavor = Flavor::Pmpi) {
     known = look_up_in_library(function, flavor);
   return reinterpret_cast<Real>(known);
 }
+// The same if a virtual rank stands in the library's place (live/live.hpp): the singleton below it, which does local work.
+void* look_up_in_singleton(Function function);
+template <class Real>
+inline Real singleton_function(Function function) {
+  return reinterpret_cast<Real>(look_up_in_singleton(function));
+}
+// From now on `ours` is the library's function, in both flavours.
+void put_in_place_of_library(Function function, void* ours);
+template <class Ours>
+requires std::is_function_v<Ours>
+void put_in_place_of_library(Function function, Ours* ours) {
+  put_in_place_of_library(function, reinterpret_cast<void*>(ours));
+}
+
 // From now on calls of this function are forwarded to `ours`.
 void put_at_border(Function function, Flavor flavor, void* ours);
 template <class Ours>
@@ -77,6 +91,8 @@ struct Handles {
   MPI_Group group_null;
   MPI_Group group_empty;
   MPI_Message message_no_proc;
+  MPI_Message message_null;
+  MPI_Errhandler errors_are_fatal;
   MPI_Info info_null;
 };
 const Handles& handles();

@@ -72,7 +72,7 @@ void leave_border() { border_requests().give_back_kept(); }
 
 void stand_alone() {
   Session::get().begin_solo();
-  static_cast<virtual_world::TraceProvider&>(provider()).begin();
+  trace_provider().begin();
   join_companions();
   put_types_at_border();
   put_completion_at_border(true);

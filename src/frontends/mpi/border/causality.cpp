@@ -47,7 +47,7 @@ void join_companions() {
   const auto joined = Companions::join(file, std::move(ranks));
   if (!joined) Session::get().give_up(joined.error().what);
   g_companions = *joined;
-  static_cast<virtual_world::TraceProvider&>(provider()).learn_tags();
+  trace_provider().learn_tags();
 }
 
 std::vector<int> members_behind(MPI_Comm comm, Sources sources, int root, const std::vector<int>& some) {

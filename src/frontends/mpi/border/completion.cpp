@@ -273,7 +273,7 @@ struct Solo {
     *flag = 1;
     const auto known = border_requests().find(request);
     if (known && known->active && known->operation.brings())
-      known->operation.write_partition(provider().partition(known->post, partition), partition);
+      known->operation.write_partition(trace_provider().partition(known->post, partition), partition);
     return MPI_SUCCESS;
   }
   static int nothing_to_do(...) { return MPI_SUCCESS; }

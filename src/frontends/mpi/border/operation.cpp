@@ -122,7 +122,7 @@ void Operation::sends_other_bytes(const virtual_world::Message& recorded) const 
 
 void Operation::begins(std::optional<virtual_world::Ticket> ticket) {
   if (outgoing_.compared) {
-    const virtual_world::Message recorded = provider().sent();
+    const virtual_world::Message recorded = trace_provider().sent();
     if (recorded != message()) sends_other_bytes(recorded);
   }
   virtual_world::Companions* const others = companions();
@@ -130,7 +130,7 @@ void Operation::begins(std::optional<virtual_world::Ticket> ticket) {
   if (const auto channel = channel_to(comm_, outgoing_.to, outgoing_.tag)) others->sends(*channel);
   number_ = 0;
   if (hears_ && ticket && takes_ == Takes::Now) {
-    if (const auto channel = channel_of(provider().tag(*ticket))) number_ = others->posts(*channel);
+    if (const auto channel = channel_of(trace_provider().tag(*ticket))) number_ = others->posts(*channel);
   } else if (is_collective_) {
     number_ = others->enters(communicators().uid(comm_), provider().rank());
   }
@@ -272,10 +272,10 @@ int Operation::answer(MPI_Status* status) {
   if (!brings()) {
     await_senders({});
     if (hears_) show_empty_status(status, MPI_PROC_NULL);
-    const auto failed = provider().failure(++t_quiet_calls);
+    const auto failed = trace_provider().failure(++t_quiet_calls);
     return failed ? raise(*failed) : MPI_SUCCESS;
   }
-  const Outcome outcome = provider().call();
+  const Outcome outcome = trace_provider().call();
   await_senders(outcome);
   write(outcome);
   if (outcome.status) show_status(*outcome.status, status);
@@ -283,13 +283,13 @@ int Operation::answer(MPI_Status* status) {
 }
 
 std::optional<int> Operation::failed() {
-  const auto failed = provider().failure(++t_quiet_calls);
+  const auto failed = trace_provider().failure(++t_quiet_calls);
   return failed ? std::optional(failed->error) : std::nullopt;
 }
 
 int Operation::answer_later(MPI_Request* request, bool persistent) {
   if (!persistent) begins(g_posts.next());
-  if (const auto failed = provider().failure(kWithRequest + static_cast<std::int64_t>(g_posts.next())))
+  if (const auto failed = trace_provider().failure(kWithRequest + static_cast<std::int64_t>(g_posts.next())))
     return raise(*failed);
   return border_requests().carry(std::move(*this), persistent, request);
 }
@@ -324,20 +324,29 @@ int log_number(int rc, std::int64_t answer) {
 }
 
 int answer_number(std::int64_t& answer) {
-  const Outcome outcome = provider().call();
+  const Outcome outcome = trace_provider().call();
   if (!outcome.numbers.empty()) answer = outcome.numbers.back();
   return outcome.error;
 }
 
 int raise_again(MPI_Comm comm, int error) {
   if (error == MPI_SUCCESS) return MPI_SUCCESS;
-  library_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(comm, error);
+  singleton_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(comm, error);
   return error;
 }
 
-virtual_world::Provider& provider() {
+virtual_world::TraceProvider& trace_provider() {
   static auto* const trace = new virtual_world::TraceProvider();
   return *trace;
 }
+
+namespace {
+
+virtual_world::Provider* g_provider = nullptr;
+
+}  // namespace
+
+virtual_world::Provider& provider() { return g_provider ? *g_provider : trace_provider(); }
+void set_provider(virtual_world::Provider* provider) { g_provider = provider; }
 
 }  // namespace reprise::mpi

@@ -15,7 +15,7 @@
 #include "frontends/mpi/border/position.hpp"
 #include "frontends/mpi/entry.hpp"
 #include "frontends/mpi/library.hpp"
-#include "virtual/provider.hpp"
+#include "virtual/trace_provider.hpp"
 
 namespace reprise::mpi {
 
@@ -201,7 +201,10 @@ class Operation {
   MPI_Status own_status_{};
 };
 
+// Who answers for the other ranks; and the trace, which does so in a solo replay.
 virtual_world::Provider& provider();
+void set_provider(virtual_world::Provider* provider);
+virtual_world::TraceProvider& trace_provider();
 // What the program sees of an outcome's status. `status` may be MPI_STATUS_IGNORE.
 void show_status(const virtual_world::Status& status, MPI_Status* out);
 void show_empty_status(MPI_Status* out, int source = MPI_ANY_SOURCE);

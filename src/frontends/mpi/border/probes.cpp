@@ -77,24 +77,28 @@ struct Recording {
   static bool is_message(MPI_Message message) { return message != handles().message_no_proc; }
 };
 
+}  // namespace
+
 // A message of our own to ourselves carries the one that is not there.
 int make_message(MPI_Message* message) {
   using Isend = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
   MPI_Request request = handles().request_null;
-  int rc = library_function<Isend>(Function::Isend)(nullptr, 0, handles().byte, 0, 1, own_communicator(), &request);
+  int rc = singleton_function<Isend>(Function::Isend)(nullptr, 0, handles().byte, 0, 1, own_communicator(), &request);
   // MPICH makes no progress while it probes a communicator of one process.
   using Improbe = int (*)(int, int, MPI_Comm, int*, MPI_Message*, MPI_Status*);
   for (int flag = 0; rc == MPI_SUCCESS && !flag; make_progress())
-    rc = library_function<Improbe>(Function::Improbe)(0, 1, own_communicator(), &flag, message, MPI_STATUS_IGNORE);
+    rc = singleton_function<Improbe>(Function::Improbe)(0, 1, own_communicator(), &flag, message, MPI_STATUS_IGNORE);
   // It may not be complete before the message is received.
-  if (rc == MPI_SUCCESS) library_function<int (*)(MPI_Request*)>(Function::Request_free)(&request);
+  if (rc == MPI_SUCCESS) singleton_function<int (*)(MPI_Request*)>(Function::Request_free)(&request);
   return rc;
 }
 
 void take_message(MPI_Message* message) {
   using Mrecv = int (*)(void*, int, MPI_Datatype, MPI_Message*, MPI_Status*);
-  library_function<Mrecv>(Function::Mrecv)(nullptr, 0, handles().byte, message, MPI_STATUS_IGNORE);
+  singleton_function<Mrecv>(Function::Mrecv)(nullptr, 0, handles().byte, message, MPI_STATUS_IGNORE);
 }
+
+namespace {
 
 struct Solo {
   static int Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
@@ -143,7 +147,7 @@ struct Solo {
     return op.answer_later(request, false);
   }
   static int Get_processor_name(char* name, int* length) {
-    const virtual_world::Outcome outcome = provider().call();
+    const virtual_world::Outcome outcome = trace_provider().call();
     *length = 0;
     if (!outcome.parts.empty() && outcome.parts[0]->size() < MPI_MAX_PROCESSOR_NAME) {
       *length = static_cast<int>(outcome.parts[0]->size());

@@ -130,30 +130,29 @@ int no_status(void*, MPI_Status* status) {
 int nothing_to_free(void*) { return MPI_SUCCESS; }
 int nothing_to_cancel(void*, int) { return MPI_SUCCESS; }
 
+}  // namespace
+
 int make_carrier(bool persistent, MPI_Request* handle) {
   if (persistent) {
     using Init = int (*)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-    return library_function<Init>(Function::Recv_init)(nullptr, 0, handles().byte, 0, 0, own_communicator(), handle);
+    return singleton_function<Init>(Function::Recv_init)(nullptr, 0, handles().byte, 0, 0, own_communicator(), handle);
   }
   using Query = int (*)(void*, MPI_Status*);
   using Free = int (*)(void*);
   using Cancel = int (*)(void*, int);
   using Start = int (*)(Query, Free, Cancel, void*, MPI_Request*);
-  return library_function<Start>(Function::Grequest_start)(no_status, nothing_to_free, nothing_to_cancel, nullptr,
+  return singleton_function<Start>(Function::Grequest_start)(no_status, nothing_to_free, nothing_to_cancel, nullptr,
                                                            handle);
 }
 
-// Afterwards the handle is MPI_REQUEST_NULL.
 void end_carrier(bool persistent, MPI_Request* handle) {
   if (persistent) {
-    library_function<int (*)(MPI_Request*)>(Function::Request_free)(handle);
+    singleton_function<int (*)(MPI_Request*)>(Function::Request_free)(handle);
     return;
   }
-  library_function<int (*)(MPI_Request)>(Function::Grequest_complete)(*handle);
-  library_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(handle, MPI_STATUS_IGNORE);
+  singleton_function<int (*)(MPI_Request)>(Function::Grequest_complete)(*handle);
+  singleton_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(handle, MPI_STATUS_IGNORE);
 }
-
-}  // namespace
 
 int BorderRequests::carry(Operation operation, bool persistent, MPI_Request* handle) {
   const int rc = make_carrier(persistent, handle);
@@ -163,7 +162,7 @@ int BorderRequests::carry(Operation operation, bool persistent, MPI_Request* han
 
 const Outcome& BorderRequests::outcome_of(Request& request) {
   if (!request.outcome) {
-    request.outcome = request.operation.brings() ? provider().completion(request.post) : Outcome();
+    request.outcome = request.operation.brings() ? trace_provider().completion(request.post) : Outcome();
     request.operation.await_senders(*request.outcome);
     request.operation.write(*request.outcome);
   }
@@ -202,8 +201,8 @@ void BorderRequests::arrived(virtual_world::Ticket ticket, const Outcome& outcom
 
 int BorderRequests::free(const std::shared_ptr<Request>& request, MPI_Request* handle) {
   if (request->active && !request->outcome && request->operation.brings()) {
-    provider().arrived = arrived;
-    if (const auto outcome = provider().freed(request->post)) request->operation.write(*outcome);
+    trace_provider().arrived = arrived;
+    if (const auto outcome = trace_provider().freed(request->post)) request->operation.write(*outcome);
     else orphans_.emplace(request->post, std::move(request->operation));
   }
   remove(*handle, request);

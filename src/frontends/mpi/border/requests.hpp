@@ -68,6 +68,14 @@ class BorderRequests {
   std::unordered_map<std::uint64_t, Operation> orphans_;  // solo: freed while active, by post
 };
 
+// A real request that carries one of ours, and its end; afterwards the handle is MPI_REQUEST_NULL.
+int make_carrier(bool persistent, MPI_Request* handle);
+void end_carrier(bool persistent, MPI_Request* handle);
+
+// The same for a message that a probe has found.
+int make_message(MPI_Message* message);
+void take_message(MPI_Message* message);
+
 // Never destroyed: the program may call MPI from its own exit handlers.
 BorderRequests& border_requests();
 

@@ -33,8 +33,8 @@ namespace {
 // Attributes and info are copied by MPI_Comm_dup only; the error handler is inherited always.
 int make_carrier(MPI_Comm parent, Carrier carrier, MPI_Comm* out) {
   if (carrier == Carrier::Duplicate)
-    return library_function<int (*)(MPI_Comm, MPI_Comm*)>(Function::Comm_dup)(parent, out);
-  return library_function<int (*)(MPI_Comm, int, int, MPI_Comm*)>(Function::Comm_split)(parent, 0, 0, out);
+    return singleton_function<int (*)(MPI_Comm, MPI_Comm*)>(Function::Comm_dup)(parent, out);
+  return singleton_function<int (*)(MPI_Comm, int, int, MPI_Comm*)>(Function::Comm_split)(parent, 0, 0, out);
 }
 
 }  // namespace
@@ -63,20 +63,20 @@ Topology topology_of(MPI_Comm comm) {
 }
 
 int no_such_communicator(MPI_Comm) {
-  return library_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(handles().comm_world, MPI_ERR_COMM),
+  return singleton_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(handles().comm_world, MPI_ERR_COMM),
          MPI_ERR_COMM;
 }
 
 int Comm_rank(MPI_Comm comm, int* rank) {
   const Communicator* const found = known(comm);
-  if (!found) return library_function<int (*)(MPI_Comm, int*)>(Function::Comm_rank)(comm, rank);
+  if (!found) return singleton_function<int (*)(MPI_Comm, int*)>(Function::Comm_rank)(comm, rank);
   *rank = found->rank;
   return MPI_SUCCESS;
 }
 
 int Comm_size(MPI_Comm comm, int* size) {
   const Communicator* const found = known(comm);
-  if (!found) return library_function<int (*)(MPI_Comm, int*)>(Function::Comm_size)(comm, size);
+  if (!found) return singleton_function<int (*)(MPI_Comm, int*)>(Function::Comm_size)(comm, size);
   *size = found->local.size();
   return MPI_SUCCESS;
 }
@@ -90,14 +90,14 @@ int Comm_remote_size(MPI_Comm comm, int* size) {
 
 int Comm_test_inter(MPI_Comm comm, int* flag) {
   const Communicator* const found = known(comm);
-  if (!found) return library_function<int (*)(MPI_Comm, int*)>(Function::Comm_test_inter)(comm, flag);
+  if (!found) return singleton_function<int (*)(MPI_Comm, int*)>(Function::Comm_test_inter)(comm, flag);
   *flag = found->inter() ? 1 : 0;
   return MPI_SUCCESS;
 }
 
 int Comm_group(MPI_Comm comm, MPI_Group* group) {
   const Communicator* const found = known(comm);
-  if (!found) return library_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(comm, group);
+  if (!found) return singleton_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(comm, group);
   return give_group(found->local, group);
 }
 
@@ -111,7 +111,7 @@ int Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
   const Communicator* const first = known(one);
   const Communicator* const second = known(other);
   if (!first || !second)
-    return library_function<int (*)(MPI_Comm, MPI_Comm, int*)>(Function::Comm_compare)(one, other, result);
+    return singleton_function<int (*)(MPI_Comm, MPI_Comm, int*)>(Function::Comm_compare)(one, other, result);
   *result = one == other ? MPI_IDENT : mpi_likeness(virtual_world::compare(*first, *second), true);
   return MPI_SUCCESS;
 }
@@ -151,7 +151,7 @@ int Intercomm_merge(MPI_Comm comm, int, MPI_Comm* made) { return give_communicat
 
 int Comm_free(MPI_Comm* comm) {
   const MPI_Comm freed = *comm;
-  const int rc = library_function<int (*)(MPI_Comm*)>(Function::Comm_free)(comm);
+  const int rc = singleton_function<int (*)(MPI_Comm*)>(Function::Comm_free)(comm);
   if (rc == MPI_SUCCESS) world().remove(handle_key(freed));
   return rc;
 }
@@ -173,7 +173,7 @@ std::optional<Attribute> predefined(int keyval) {
 int Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
   const auto which = predefined(keyval);
   if (!which)
-    return library_function<int (*)(MPI_Comm, int, void*, int*)>(Function::Comm_get_attr)(comm, keyval, value, flag);
+    return singleton_function<int (*)(MPI_Comm, int, void*, int*)>(Function::Comm_get_attr)(comm, keyval, value, flag);
   static int values[static_cast<std::size_t>(Attribute::kCount)];
   const auto answer = provider().attribute(*which);
   *flag = answer ? 1 : 0;
@@ -198,26 +198,26 @@ void put_world_at_border() {
   world().add(handle_key(handles().comm_world), std::move(all));
   world().add(handle_key(handles().comm_self), std::move(self));
 
-  put_for_solo(Function::Comm_rank, &Comm_rank);
-  put_for_solo(Function::Comm_size, &Comm_size);
-  put_for_solo(Function::Comm_remote_size, &Comm_remote_size);
-  put_for_solo(Function::Comm_test_inter, &Comm_test_inter);
-  put_for_solo(Function::Comm_group, &Comm_group);
-  put_for_solo(Function::Comm_remote_group, &Comm_remote_group);
-  put_for_solo(Function::Comm_compare, &Comm_compare);
-  put_for_solo(Function::Comm_dup, &Comm_dup);
-  put_for_solo(Function::Comm_dup_with_info, &Comm_dup_with_info);
-  put_for_solo(Function::Comm_idup, &Comm_idup);
-  put_for_solo(Function::Comm_idup_with_info, &Comm_idup_with_info);
-  put_for_solo(Function::Comm_create, &Comm_create);
-  put_for_solo(Function::Comm_create_group, &Comm_create_group);
-  put_for_solo(Function::Comm_split, &Comm_split);
-  put_for_solo(Function::Comm_split_type, &Comm_split_type);
-  put_for_solo(Function::Intercomm_create, &Intercomm_create);
-  put_for_solo(Function::Intercomm_merge, &Intercomm_merge);
-  put_for_solo(Function::Comm_free, &Comm_free);
-  put_for_solo(Function::Comm_disconnect, &Comm_free);
-  put_for_solo(Function::Comm_get_attr, &Comm_get_attr);
+  put_in_world(Function::Comm_rank, &Comm_rank);
+  put_in_world(Function::Comm_size, &Comm_size);
+  put_in_world(Function::Comm_remote_size, &Comm_remote_size);
+  put_in_world(Function::Comm_test_inter, &Comm_test_inter);
+  put_in_world(Function::Comm_group, &Comm_group);
+  put_in_world(Function::Comm_remote_group, &Comm_remote_group);
+  put_in_world(Function::Comm_compare, &Comm_compare);
+  put_in_world(Function::Comm_dup, &Comm_dup);
+  put_in_world(Function::Comm_dup_with_info, &Comm_dup_with_info);
+  put_in_world(Function::Comm_idup, &Comm_idup);
+  put_in_world(Function::Comm_idup_with_info, &Comm_idup_with_info);
+  put_in_world(Function::Comm_create, &Comm_create);
+  put_in_world(Function::Comm_create_group, &Comm_create_group);
+  put_in_world(Function::Comm_split, &Comm_split);
+  put_in_world(Function::Comm_split_type, &Comm_split_type);
+  put_in_world(Function::Intercomm_create, &Intercomm_create);
+  put_in_world(Function::Intercomm_merge, &Intercomm_merge);
+  put_in_world(Function::Comm_free, &Comm_free);
+  put_in_world(Function::Comm_disconnect, &Comm_free);
+  put_in_world(Function::Comm_get_attr, &Comm_get_attr);
 }
 
 }  // namespace reprise::mpi

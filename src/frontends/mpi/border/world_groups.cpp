@@ -21,10 +21,10 @@ int give_group(Group group, MPI_Group* out) {
   }
   MPI_Group own = handles().group_null;
   const int first = 0;
-  library_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &own);
+  singleton_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &own);
   const int rc =
-      library_function<int (*)(MPI_Group, int, const int*, MPI_Group*)>(Function::Group_incl)(own, 1, &first, out);
-  library_function<int (*)(MPI_Group*)>(Function::Group_free)(&own);
+      singleton_function<int (*)(MPI_Group, int, const int*, MPI_Group*)>(Function::Group_incl)(own, 1, &first, out);
+  singleton_function<int (*)(MPI_Group*)>(Function::Group_free)(&own);
   if (rc == MPI_SUCCESS) world().add_group(handle_key(*out), std::move(group));
   return rc;
 }
@@ -32,7 +32,7 @@ int give_group(Group group, MPI_Group* out) {
 namespace {
 
 int refuse(int error) {
-  library_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(handles().comm_world, error);
+  singleton_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(handles().comm_world, error);
   return error;
 }
 
@@ -97,7 +97,7 @@ int Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* out) {
 }
 int Group_free(MPI_Group* group) {
   const MPI_Group freed = *group;
-  const int rc = library_function<int (*)(MPI_Group*)>(Function::Group_free)(group);
+  const int rc = singleton_function<int (*)(MPI_Group*)>(Function::Group_free)(group);
   if (rc == MPI_SUCCESS) world().remove_group(handle_key(freed));
   return rc;
 }
@@ -105,18 +105,18 @@ int Group_free(MPI_Group* group) {
 }  // namespace
 
 void put_groups_at_border() {
-  put_for_solo(Function::Group_size, &Group_size);
-  put_for_solo(Function::Group_rank, &Group_rank);
-  put_for_solo(Function::Group_compare, &Group_compare);
-  put_for_solo(Function::Group_translate_ranks, &Group_translate_ranks);
-  put_for_solo(Function::Group_union, &Group_union);
-  put_for_solo(Function::Group_intersection, &Group_intersection);
-  put_for_solo(Function::Group_difference, &Group_difference);
-  put_for_solo(Function::Group_incl, &Group_incl);
-  put_for_solo(Function::Group_excl, &Group_excl);
-  put_for_solo(Function::Group_range_incl, &Group_range_incl);
-  put_for_solo(Function::Group_range_excl, &Group_range_excl);
-  put_for_solo(Function::Group_free, &Group_free);
+  put_in_world(Function::Group_size, &Group_size);
+  put_in_world(Function::Group_rank, &Group_rank);
+  put_in_world(Function::Group_compare, &Group_compare);
+  put_in_world(Function::Group_translate_ranks, &Group_translate_ranks);
+  put_in_world(Function::Group_union, &Group_union);
+  put_in_world(Function::Group_intersection, &Group_intersection);
+  put_in_world(Function::Group_difference, &Group_difference);
+  put_in_world(Function::Group_incl, &Group_incl);
+  put_in_world(Function::Group_excl, &Group_excl);
+  put_in_world(Function::Group_range_incl, &Group_range_incl);
+  put_in_world(Function::Group_range_excl, &Group_range_excl);
+  put_in_world(Function::Group_free, &Group_free);
 }
 
 }  // namespace reprise::mpi

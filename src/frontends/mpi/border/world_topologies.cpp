@@ -19,7 +19,7 @@ const Kind* topology(MPI_Comm comm) {
 }
 
 int refuse(MPI_Comm comm, int error) {
-  library_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(comm, error);
+  singleton_function<int (*)(MPI_Comm, int)>(Function::Comm_call_errhandler)(comm, error);
   return error;
 }
 
@@ -189,24 +189,24 @@ int Graph_map(MPI_Comm comm, int n, const int*, const int*, int* rank) {
 }  // namespace
 
 void put_topologies_at_border() {
-  put_for_solo(Function::Cart_create, &Cart_create);
-  put_for_solo(Function::Cart_sub, &Cart_sub);
-  put_for_solo(Function::Graph_create, &Graph_create);
-  put_for_solo(Function::Dist_graph_create_adjacent, &Dist_graph_create_adjacent);
-  put_for_solo(Function::Topo_test, &Topo_test);
-  put_for_solo(Function::Cartdim_get, &Cartdim_get);
-  put_for_solo(Function::Cart_coords, &Cart_coords);
-  put_for_solo(Function::Cart_get, &Cart_get);
-  put_for_solo(Function::Cart_rank, &Cart_rank);
-  put_for_solo(Function::Cart_shift, &Cart_shift);
-  put_for_solo(Function::Cart_map, &Cart_map);
-  put_for_solo(Function::Graphdims_get, &Graphdims_get);
-  put_for_solo(Function::Graph_get, &Graph_get);
-  put_for_solo(Function::Graph_map, &Graph_map);
-  put_for_solo(Function::Graph_neighbors_count, &Graph_neighbors_count);
-  put_for_solo(Function::Graph_neighbors, &Graph_neighbors);
-  put_for_solo(Function::Dist_graph_neighbors_count, &Dist_graph_neighbors_count);
-  put_for_solo(Function::Dist_graph_neighbors, &Dist_graph_neighbors);
+  put_in_world(Function::Cart_create, &Cart_create);
+  put_in_world(Function::Cart_sub, &Cart_sub);
+  put_in_world(Function::Graph_create, &Graph_create);
+  put_in_world(Function::Dist_graph_create_adjacent, &Dist_graph_create_adjacent);
+  put_in_world(Function::Topo_test, &Topo_test);
+  put_in_world(Function::Cartdim_get, &Cartdim_get);
+  put_in_world(Function::Cart_coords, &Cart_coords);
+  put_in_world(Function::Cart_get, &Cart_get);
+  put_in_world(Function::Cart_rank, &Cart_rank);
+  put_in_world(Function::Cart_shift, &Cart_shift);
+  put_in_world(Function::Cart_map, &Cart_map);
+  put_in_world(Function::Graphdims_get, &Graphdims_get);
+  put_in_world(Function::Graph_get, &Graph_get);
+  put_in_world(Function::Graph_map, &Graph_map);
+  put_in_world(Function::Graph_neighbors_count, &Graph_neighbors_count);
+  put_in_world(Function::Graph_neighbors, &Graph_neighbors);
+  put_in_world(Function::Dist_graph_neighbors_count, &Dist_graph_neighbors_count);
+  put_in_world(Function::Dist_graph_neighbors, &Dist_graph_neighbors);
 }
 
 }  // namespace reprise::mpi
