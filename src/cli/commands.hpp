@@ -9,6 +9,7 @@ int record_command(int argc, char** argv);
 int replay_command(int argc, char** argv);
 int show_command(int argc, char** argv);
 int extract_command(int argc, char** argv);
+int explore_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
 int version_command(int argc, char** argv);
 

@@ -16,7 +16,8 @@ enum class Mode : std::uint8_t {
   Armed,    // told to record or replay, but nothing has happened yet
   Record,
   Replay,
-  Doctor,  // only count calls and say that this rank was seen
+  Doctor,   // only count calls and say that this rank was seen
+  Explore,  // a virtual rank: nothing is logged, an explorer decides
 };
 
 using FunctionId = std::uint16_t;

@@ -31,6 +31,7 @@ Configuration read_environment() {
   if (mode == "record") configuration.mode = Mode::Record;
   else if (mode == "replay") configuration.mode = Mode::Replay;
   else if (mode == "doctor") configuration.mode = Mode::Doctor;
+  else if (mode == "explore") configuration.mode = Mode::Explore;
   configuration.directory = environment("REPRISE_DIR");
   configuration.trace_id = std::strtoull(environment("REPRISE_TRACE_ID"), nullptr, 16);
   configuration.monitor = environment("REPRISE_MONITOR");
@@ -104,6 +105,17 @@ void Session::wake(const FunctionTable& functions) {
 void Session::decline(const std::string& why) {
   if (configuration_.mode == Mode::Record) append_note("problem", why);
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
+}
+
+void Session::becomes_virtual_rank() { g_mode.store(Mode::Explore, std::memory_order_relaxed); }
+
+void Session::records_from_here(const char* directory, std::uint64_t trace_id) {
+  configuration_.mode = Mode::Record;
+  configuration_.directory = directory;
+  configuration_.trace_id = trace_id;
+  configuration_.data = "all";
+  recorder_begun_ = main_.recorder.begin(functions_);
+  g_mode.store(recorder_begun_ ? Mode::Record : Mode::Passive, std::memory_order_relaxed);
 }
 
 void Session::arrives() {

@@ -65,6 +65,10 @@ class Session {
   void attach(const Identity& identity, void (*progress)(), void (*settle)());
   bool attached() const { return attached_; }
 
+  // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
+  void becomes_virtual_rank();
+  void records_from_here(const char* directory, std::uint64_t trace_id);
+
   // Recording: are the values that reach this rank recorded, too?
   bool records_data() const { return records_data_; }
   DataRecorder& data() { return stream().data; }

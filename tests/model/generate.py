@@ -79,9 +79,10 @@ def receive(writer, pending, source, tag, comm):
     if rng.random() < 0.45:
         request = writer.name("r")
         writer.statements.append(Recv(source, tag, comm, request))
-        if rng.random() < 0.15:
+        tested = rng.random() < 0.15
+        if tested:
             writer.statements.append(Test(request, writer.name("t")))
-        if rng.random() < 0.1:
+        if rng.random() < 0.1 and not tested:  # what is complete cannot be cancelled
             writer.statements.append(Cancel(request))
             writer.statements.append(Wait(request))
         else:

@@ -1,5 +1,5 @@
 """A program of language.py as a C program with MPI calls. Every rank writes what its statements saw, a line each, to
-DIR/out-RANK.txt, as words() writes what the model saw.
+DIR/out-RANK.txt (or to its standard output, if DIR is -), as words() writes what the model saw.
 
 A message carries its sender; how long it is says which of that sender's messages it is, so that a probe can tell as well.
 """
@@ -207,8 +207,9 @@ def c_program(program):
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Buffer_attach(attached, sizeof attached);
   snprintf(path, sizeof path, "%s/out-%d.txt", argc > 1 ? argv[1] : ".", rank);
-  out = fopen(path, "w");
+  out = argc > 1 && argv[1][0] == '-' ? stdout : fopen(path, "w");
   if (!out) abort();
+  setvbuf(out, NULL, _IOLBF, 1 << 16);  // a rank that is left blocked has written its lines
 {calls}
   fclose(out);
   MPI_Finalize();

@@ -9,6 +9,7 @@
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/give_way.hpp"
 #include "frontends/mpi/idle_request.hpp"
+#include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/pending_receives.hpp"
 #include "frontends/sys/own_crash.hpp"
 
@@ -53,6 +54,15 @@ void report_to_doctor() {
 }
 
 }  // namespace
+
+void become_virtual_rank(Entry& entry, int thread_level) {
+  g_mpi_is_up = true;
+  if (live::serve(thread_level)) {
+    Session::get().records_from_here(live::actor().stage()->directory, live::actor().stage()->trace_id);
+    entry.begin(Call{});
+  }
+  live::enter_world();
+}
 
 void mpi_started(int thread_level) {
   g_mpi_is_up = true;

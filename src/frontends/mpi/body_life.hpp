@@ -9,6 +9,8 @@ namespace reprise::mpi::bodies {
 
 using engine::Session;
 
+// The same in a process whose copies are to be explored: returns in each copy.
+void become_virtual_rank(Entry& entry, int thread_level);
 // After MPI_Init or MPI_Init_thread has succeeded.
 void mpi_started(int thread_level);
 // Before and after MPI_Finalize.
@@ -22,6 +24,7 @@ int Init(Entry& entry, Real real, int* argc, char*** argv) {
   entry.begin(Call{});
   Session::get().arrives();
   const int rc = real(argc, argv);
+  if (rc == MPI_SUCCESS && engine::mode() == Mode::Explore) become_virtual_rank(entry, MPI_THREAD_SINGLE);
   if (rc == MPI_SUCCESS) mpi_started(MPI_THREAD_SINGLE);
   entry.end();
   return rc;
@@ -33,6 +36,7 @@ int Init_thread(Entry& entry, Real real, int* argc, char*** argv, int required, 
   entry.begin(Call{});
   Session::get().arrives();
   const int rc = real(argc, argv, required, provided);
+  if (rc == MPI_SUCCESS && engine::mode() == Mode::Explore) become_virtual_rank(entry, *provided);
   if (rc == MPI_SUCCESS) mpi_started(*provided);
   entry.end();
   return rc;

@@ -27,7 +27,7 @@ Mode decide(Mode mode, const void* caller) {
     be_born();
     mode = engine::mode();
   }
-  if (mode == Mode::Passive || mode == Mode::Doctor) return Mode::Passive;
+  if (mode == Mode::Passive || mode == Mode::Doctor || mode == Mode::Explore) return Mode::Passive;
   if (!engine::t_stream) {
     if (!g_other_threads_noted.load(std::memory_order_relaxed) && called_by_program(caller)) {
       g_other_threads_noted.store(true, std::memory_order_relaxed);

@@ -1,0 +1,300 @@
+// reprise explore: every relevant message order of a program.
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "analyze/source_lines.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "cli/choose_mpi.hpp"
+#include "cli/commands.hpp"
+#include "cli/explore_findings.hpp"
+#include "cli/job.hpp"
+#include "cli/launch.hpp"
+#include "cli/options.hpp"
+#include "cli/speech.hpp"
+#include "cli/temporary_directory.hpp"
+#include "explore/search.hpp"
+#include "explore/stage_memory.hpp"
+#include "report/terminal.hpp"
+
+namespace reprise::cli {
+namespace {
+
+using explore::Buffering;
+using virtual_world::ServerState;
+using virtual_world::Stage;
+
+struct Options {
+  int ranks = 0;
+  std::string mpi;
+  std::string buffering = "both";
+  std::uint32_t poll_bound = 2;
+  std::uint64_t max_orders = 0;
+  double max_seconds = 0;
+  double step_seconds = 10;
+  int workers = 0;
+  bool json = false;
+  bool quiet = false;
+  std::string list;
+  bool list_output = false;
+};
+
+// The program, once per worker, with memory that both sides see.
+class Troupe {
+ public:
+  Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, int ranks, int workers) {
+    std::vector<Process> processes;
+    for (int i = 0; i < workers; ++i) {
+      stages_.push_back(value_or_fail(explore::StageMemory::make(ranks)));
+      const Variables variables{{"REPRISE_MODE", "explore"}, {"REPRISE_DIR", "."}, {"REPRISE_STAGE", stages_.back().path()}};
+      Launch launch = prepare_solo_launch(command, mpi.found.mpi, mpi.preload_library, variables, {});
+      processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});
+    }
+    // The same addresses in every run, so that a program that looks at them does the same.
+    const int before = ::personality(0xffffffff);
+    if (before >= 0) ::personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
+    job_.emplace(Job::start_all(processes));
+    if (before >= 0) ::personality(static_cast<unsigned long>(before));
+  }
+  ~Troupe() {
+    for (const auto& stage : stages_) {
+      stage.get()->server.store(static_cast<std::uint32_t>(ServerState::Quit));
+      virtual_world::futex_wake(stage.get()->server, 1);
+    }
+    if (job_ && !job_->await_descendants(std::chrono::milliseconds(2000))) job_->terminate();
+  }
+  Troupe(const Troupe&) = delete;
+  Troupe& operator=(const Troupe&) = delete;
+
+  // Until all have come out of MPI_Init.
+  void await_readiness(double patience) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
+    for (const auto& stage : stages_) {
+      const auto ready = static_cast<std::uint32_t>(ServerState::Ready);
+      while (stage.get()->server.load(std::memory_order_acquire) != ready) {
+        const std::timespec timeout{0, 50'000'000};
+        virtual_world::futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
+        if (const auto status = job_->poll())
+          fail("the program ended ({}) before it called MPI_Init", status_words(*status));
+        if (Job::received_signal() != 0) fail("interrupted");
+        if (std::chrono::steady_clock::now() > deadline)
+          fail("the program has not called MPI_Init within {:.0f} s (--step-timeout)", patience);
+      }
+    }
+  }
+
+  std::size_t size() const { return stages_.size(); }
+  Stage* stage(std::size_t index) const { return stages_[index].get(); }
+  // Has it ended though it should not?
+  std::optional<std::string> trouble() {
+    for (const auto& stage : stages_)
+      if (stage.get()->refusal[0] != '\0') return std::string(stage.get()->refusal);
+    if (const auto status = job_->poll()) return fmt::format("the program ended unexpectedly ({})", status_words(*status));
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<explore::StageMemory> stages_;
+  std::optional<Job> job_;
+};
+
+std::vector<Buffering> modes_of(const std::string& name) {
+  if (name == "none") return {Buffering::None};
+  if (name == "infinite") return {Buffering::Infinite};
+  if (name == "mixed") return {Buffering::Mixed};
+  return {Buffering::Infinite, Buffering::None};
+}
+
+std::string name_of(Buffering buffering) {
+  return buffering == Buffering::None ? "none" : buffering == Buffering::Mixed ? "mixed" : "infinite";
+}
+
+// One line of JSON per order: who took what.
+std::string order_line(std::uint64_t order, Buffering buffering, const explore::RunResult& result) {
+  nlohmann::json line{{"order", order}, {"buffering", name_of(buffering)}, {"taken", result.taken}, {"blocked", result.blocked}};
+  if (!result.output.empty()) line["output"] = result.output;
+  for (const explore::Problem& problem : result.problems) line["problems"].push_back(category_name(problem.category));
+  return line.dump();
+}
+
+struct ModeResult {
+  Buffering buffering;
+  explore::Totals totals;
+};
+
+class Exploration {
+ public:
+  Exploration(const Options& options, const std::vector<std::string>& command)
+      : options_(options),
+        command_(command),
+        mpi_(choose_mpi(command, options.mpi)),
+        troupe_(command, mpi_, options.ranks, options.workers) {
+    if (!options.list.empty()) list_.open(options.list, std::ios::trunc);
+    if (!options.list.empty() && !list_) fail("cannot write {}", printable(options.list));
+  }
+
+  int run() {
+    troupe_.await_readiness(std::max(60.0, options_.step_seconds));
+    findings_.names(troupe_.stage(0));
+    started_ = std::chrono::steady_clock::now();
+    for (const Buffering buffering : modes_of(options_.buffering)) explore(buffering);
+    if (const auto trouble = troupe_.trouble()) fail("{}", *trouble);
+    return report();
+  }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  }
+
+  void explore(Buffering buffering) {
+    explore::Limits limits;
+    if (options_.max_orders > 0) limits.orders = options_.max_orders;
+    if (options_.max_seconds > 0)
+      limits.deadline = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                       std::chrono::duration<double>(options_.max_seconds));
+    explore::Search search(limits, [&](std::uint64_t order, explore::RunResult& result) {
+      if (list_) list_ << order_line(order, buffering, result) << '\n';
+      findings_.add(result, buffering, before_ + order);
+    });
+    std::vector<std::thread> workers;
+    std::atomic<std::size_t> working{troupe_.size()};
+    for (std::size_t i = 0; i < troupe_.size(); ++i)
+      workers.emplace_back([&, i] {
+        explore::RunOptions run;
+        run.buffering = buffering;
+        run.poll_bound = options_.poll_bound;
+        std::optional<TemporaryDirectory> kept;
+        if (options_.list_output) run.output = kept.emplace().path();
+        run.step_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options_.step_seconds * 1000));
+        search.work([&](const std::vector<std::uint32_t>& given) { return explore::Run(troupe_.stage(i), run).play(given); });
+        --working;
+      });
+    const bool shows = !options_.quiet && ::isatty(STDERR_FILENO) != 0;
+    while (working > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(shows ? 50 : 5));
+      if (Job::received_signal() != 0) {
+        interrupted_ = true;
+        search.stop();
+      }
+      if (troupe_.trouble()) search.stop();
+      if (shows) show_progress(search.totals(), buffering);
+    }
+    for (std::thread& worker : workers) worker.join();
+    if (shows) fmt::print(stderr, "\r\033[K");
+    results_.push_back({buffering, search.totals()});
+    before_ += results_.back().totals.orders;
+  }
+
+  void show_progress(const explore::Totals& totals, Buffering buffering) {
+    const double time = seconds();
+    fmt::print(stderr, "\r\033[K[{} orders, {} open, {:.0f}/s, sends {}]", before_ + totals.orders, totals.open,
+               time > 0 ? static_cast<double>(before_ + totals.orders) / time : 0.0,
+               buffering == Buffering::None ? "not buffered" : buffering == Buffering::Infinite ? "buffered" : "either way");
+  }
+
+  int report();
+
+  Options options_;
+  std::vector<std::string> command_;
+  ChosenMpi mpi_;
+  Troupe troupe_;
+  Findings findings_;
+  std::ofstream list_;
+  std::chrono::steady_clock::time_point started_;
+  std::vector<ModeResult> results_;
+  std::uint64_t before_ = 0;
+  bool interrupted_ = false;
+};
+
+int Exploration::report() {
+  std::uint64_t orders = 0;
+  std::uint64_t discarded = 0;
+  bool complete = true;
+  bool stopped = false;
+  for (const ModeResult& result : results_) {
+    orders += result.totals.orders;
+    discarded += result.totals.discarded;
+    complete = complete && !result.totals.stopped && !result.totals.cut_off;
+    stopped |= result.totals.stopped;
+  }
+  if (options_.json) {
+    nlohmann::json out{{"orders", orders}, {"discarded", discarded}, {"complete", complete}, {"seconds", seconds()}};
+    for (const ModeResult& result : results_) {
+      out["buffering"].push_back(name_of(result.buffering));
+      out["modes"].push_back({{"buffering", name_of(result.buffering)},
+                              {"orders", result.totals.orders},
+                              {"discarded", result.totals.discarded},
+                              {"complete", !result.totals.stopped && !result.totals.cut_off}});
+    }
+    out["errors"] = findings_.json();
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    findings_.print(orders, seconds());
+    std::string covered;
+    for (const ModeResult& result : results_)
+      covered += fmt::format("{}sends {}: {}{}", covered.empty() ? "" : "; ", result.buffering == Buffering::None ? "not buffered" : result.buffering == Buffering::Infinite ? "buffered" : "buffered or not",
+                             counted(result.totals.orders, "order"),
+                             result.totals.discarded > 0 ? fmt::format(" ({} discarded)", result.totals.discarded) : "");
+    say("{}{} in {:.1f} s ({})", complete ? "all " : "", counted(orders, "order") + (complete ? " explored" : ""), seconds(), covered);
+    if (!complete)
+      say("not all was covered: {}", interrupted_ ? "interrupted" : stopped ? "stopped by a limit" : "polls were answered \"no\" only so often in a row (--poll-bound)");
+  }
+  if (findings_.any()) return 1;
+  return complete ? 0 : 3;
+}
+
+}  // namespace
+
+int explore_command(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Runs a program with so many ranks again and again, without a launcher, until every message order that can make a\n"
+      "difference has been tried. Exit status: 0 nothing found, 1 something found, 3 stopped by a limit with nothing\n"
+      "found so far, 2 trouble.",
+      "explore");
+  set_manners(app,
+              "-n RANKS [OPTIONS] -- PROGRAM...\n\n"
+              "Example: reprise explore -n 4 -- ./app input.txt");
+  app.add_option("-n,--ranks", options.ranks, "How many ranks")->type_name("N")->required();
+  add_mpi_option(app, options.mpi);
+  app.add_option("--buffering", options.buffering,
+                 "What standard sends do: none (wait for their receive), infinite, mixed (each as it likes), both (the "
+                 "two extremes, one after the other)")
+      ->check(CLI::IsMember({"none", "infinite", "mixed", "both"}))
+      ->capture_default_str();
+  app.add_option("--poll-bound", options.poll_bound, "How often in a row a test or probe may say no at one place")
+      ->capture_default_str();
+  app.add_option("--max-orders", options.max_orders, "Stop after so many orders")->type_name("N");
+  app.add_option("--max-time", options.max_seconds, "Stop after so many seconds")->type_name("S");
+  app.add_option("--step-timeout", options.step_seconds, "How long a rank may compute without a call of MPI")
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_option("-j,--jobs", options.workers, "Orders tried at once (default: one per core)")->type_name("N");
+  app.add_option("--list", options.list, "Write one line of JSON per order: who heard whom")->type_name("FILE");
+  app.add_flag("--list-output", options.list_output, "With --list: what each rank wrote to its standard output, too");
+  app.add_flag("--json", options.json, "The result as JSON");
+  app.add_flag("-q,--quiet", options.quiet, "No progress");
+  const CommandLine line = split_command_line(argc, argv);
+  try {
+    if (const auto status = parse(app, line.own)) return *status;
+    if (line.command.empty()) fail("explore: which program? For example: reprise explore -n 4 -- ./app");
+    if (options.ranks < 1 || options.ranks > virtual_world::kMostRanks)
+      fail("explore: between 1 and {} ranks can be explored", virtual_world::kMostRanks);
+    if (options.workers <= 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    return Exploration(options, line.command).run();
+  } catch (const UserError& error) {
+    throw UserError(error.what(), 2);
+  }
+}
+
+}  // namespace reprise::cli

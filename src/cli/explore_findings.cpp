@@ -1,0 +1,131 @@
+#include "cli/explore_findings.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.hpp"
+
+namespace reprise::cli {
+
+using explore::Buffering;
+using explore::Category;
+using explore::Place;
+using explore::Problem;
+
+const char* category_name(Category category) {
+  switch (category) {
+    case Category::Deadlock: return "deadlock";
+    case Category::Livelock: return "livelock";
+    case Category::Mismatch: return "collective mismatch";
+    case Category::Crash: return "crash";
+    case Category::Failure: return "non-zero exit";
+    case Category::Abort: return "abort";
+    case Category::MpiError: return "MPI error";
+    case Category::LostSend: return "unmatched send";
+    case Category::LostReceive: return "unmatched receive";
+    case Category::NoFinalize: return "no finalize";
+    case Category::Stalled: return "endless computation";
+    case Category::Unstable: return "nondeterminism";
+  }
+  return "";
+}
+
+void Findings::names(const virtual_world::Stage* stage) {
+  stage_ = stage;
+  addresses_.emplace(stage->server_pid);
+}
+
+// The same places in the same state are the same thing.
+void Findings::add(const explore::RunResult& result, Buffering buffering, std::uint64_t order) {
+  for (const Problem& problem : result.problems) {
+    const auto same = std::find_if(all_.begin(), all_.end(), [&](const Finding& known) {
+      return known.problem.category == problem.category && known.problem.number == problem.number &&
+             std::equal(known.problem.places.begin(), known.problem.places.end(), problem.places.begin(),
+                        problem.places.end(), [](const Place& one, const Place& other) {
+                          return one.rank == other.rank && one.site == other.site && one.function == other.function;
+                        });
+    });
+    if (same != all_.end()) {
+      ++same->count;
+      if (!problem.needs_unbuffered) same->problem.needs_unbuffered = false;
+      continue;
+    }
+    Finding finding{problem, buffering, order, 1, {}};
+    for (const explore::Step& step : result.steps) finding.options.push_back(step.option);
+    all_.push_back(std::move(finding));
+  }
+}
+
+std::string Findings::line_of(std::uint64_t site) {
+  if (site == 0) return "";
+  const auto found = addresses_ ? addresses_->find(site) : std::nullopt;
+  return found ? lines_.find(found->first, "", found->second).text() : fmt::format("{:#x}", site);
+}
+
+std::string Findings::function_name(std::uint32_t function) const {
+  if (!stage_ || function >= virtual_world::kMostFunctions) return "";
+  return stage_->functions[function];
+}
+
+void Findings::print_places(const Problem& problem) {
+  // Ranks at one place together, the odd ones first.
+  std::map<std::pair<std::string, std::string>, std::vector<const Place*>> groups;
+  for (const Place& place : problem.places)
+    groups[{line_of(place.site), function_name(place.function)}].push_back(&place);
+  std::vector<std::pair<std::pair<std::string, std::string>, std::vector<const Place*>>> sorted(groups.begin(), groups.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
+  for (const auto& [where, places] : sorted) {
+    std::vector<std::uint32_t> ranks;
+    for (const Place* place : places) ranks.push_back(static_cast<std::uint32_t>(place->rank));
+    const bool alone = ranks.size() == 1 && problem.places.size() > 2 && sorted.size() > 1;
+    const bool same = std::all_of(places.begin(), places.end(),
+                                  [&](const Place* place) { return place->detail == places.front()->detail; });
+    fmt::print("  {:<10} {}  {}{}{}\n", (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks), where.first,
+               where.second, same && !places.front()->detail.empty() ? " " + places.front()->detail : "",
+               alone ? "    <- alone here" : "");
+  }
+}
+
+void Findings::print(std::uint64_t orders, double seconds) {
+  for (const Finding& finding : all_) {
+    std::string title = category_name(finding.problem.category);
+    std::transform(title.begin(), title.end(), title.begin(), [](unsigned char c) { return std::toupper(c); });
+    fmt::print("[{}, {:.1f} s] {} in order {}{}{}\n", counted(orders, "order"), seconds, title, finding.order,
+               finding.problem.words.empty() ? "" : ": " + finding.problem.words,
+               finding.count > 1 ? fmt::format(" (and {} more)", finding.count - 1) : "");
+    if (finding.problem.needs_unbuffered && finding.problem.category == Category::Deadlock)
+      fmt::print("  unsafe: deadlocks when sends are not buffered\n");
+    print_places(finding.problem);
+  }
+}
+
+nlohmann::json Findings::json() {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Finding& finding : all_) {
+    nlohmann::json entry{{"category", category_name(finding.problem.category)},
+                         {"order", finding.order},
+                         {"count", finding.count},
+                         {"buffering", finding.buffering == Buffering::None ? "none" : finding.buffering == Buffering::Mixed ? "mixed" : "infinite"},
+                         {"unsafe", finding.problem.needs_unbuffered},
+                         {"options", finding.options}};
+    if (!finding.problem.words.empty()) entry["what"] = finding.problem.words;
+    entry["ranks"] = nlohmann::json::array();
+    entry["calls"] = nlohmann::json::array();
+    for (const Place& place : finding.problem.places) {
+      entry["ranks"].push_back(place.rank);
+      entry["calls"].push_back({{"rank", place.rank},
+                                {"call", function_name(place.function)},
+                                {"at", line_of(place.site)},
+                                {"detail", place.detail}});
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace reprise::cli

@@ -1,0 +1,235 @@
+// The choices of the matcher, and what follows from an option.
+#include <algorithm>
+
+#include "explore/feasibility.hpp"
+#include "explore/matcher.hpp"
+
+namespace reprise::explore {
+
+namespace {
+
+bool contains(const std::vector<int>& all, int one) { return std::find(all.begin(), all.end(), one) != all.end(); }
+
+Option take_option(int message) { return {Option::Kind::Take, message, {}}; }
+Option plain_option(Option::Kind kind) { return {kind, -1, {}}; }
+
+}  // namespace
+
+// The first of a rank's receives that can have anything. Later ones could only have what this one leaves.
+std::optional<Choice> Matcher::receive_choice(int rank) const {
+  const Rank& who = at(rank);
+  for (std::size_t i = 0; i < who.pending.size(); ++i) {
+    const int number = who.pending[i];
+    const Receive& receive = at_receive(number);
+    const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
+    const bool may_be_cancelled = receive.cancel_at && !receive.sleeps;
+    if (found.empty() && !may_be_cancelled) continue;
+    Choice choice{Choice::About::Receive, rank, number, {}};
+    for (const int message : found) choice.options.push_back(take_option(message));
+    if (may_be_cancelled) choice.options.push_back(plain_option(Option::Kind::Cancelled));
+    return choice;
+  }
+  return std::nullopt;
+}
+
+// What the question of a rank could report now.
+std::vector<std::uint32_t> Matcher::ready(const Rank& who) const {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < who.question.operations.size(); ++i) {
+    const auto known = who.operations.find(who.question.operations[i]);
+    if (known != who.operations.end() && may_be_complete(known->second)) found.push_back(i);
+  }
+  return found;
+}
+
+std::optional<Choice> Matcher::question_choice(int rank) const {
+  const Rank& who = at(rank);
+  if (!who.asks || who.dead) return std::nullopt;
+  const Question& question = who.question;
+  Choice choice{Choice::About::Question, rank, -1, {}};
+  const bool may_refuse = question.may_say_no && !who.will_say_yes && !polls_too_long(who);
+  if (may_refuse) choice.options.push_back(plain_option(Option::Kind::No));
+  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) {
+    for (const int message : candidates(rank, question.wanted, who.closed, who.pending.size(),
+                                        question.kind == Question::Kind::Take))
+      choice.options.push_back({Option::Kind::Show, message, {}});
+    return choice.options.empty() ? std::nullopt : std::optional(choice);
+  }
+  const auto now = ready(who);
+  if (question.kind == Question::Kind::All) {
+    std::vector<std::uint32_t> active;
+    for (std::uint32_t i = 0; i < question.operations.size(); ++i)
+      if (is_active(who, question.operations[i])) active.push_back(i);
+    if (question.may_say_no && now.size() == active.size()) {
+      choice.options.push_back({Option::Kind::Report, -1, active});
+    } else if (!question.may_say_no) {
+      // Only sends that may or may not be buffered are left to decide here. One that is stuck is enough.
+      const bool is_stuck = std::any_of(active.begin(), active.end(), [&](std::uint32_t index) {
+        const Operation& found = who.operations.at(question.operations[index]);
+        return found.kind == Operation::Kind::Send && mail(found.index).stuck;
+      });
+      if (is_stuck) return std::nullopt;
+      for (const std::uint32_t index : now) {
+        const Operation& found = who.operations.at(question.operations[index]);
+        if (is_complete(found)) continue;
+        Choice about_send{Choice::About::Send, rank, found.index, {}};
+        about_send.options = {plain_option(Option::Kind::Buffered), plain_option(Option::Kind::Stuck)};
+        return about_send;
+      }
+    }
+    return choice.options.empty() ? std::nullopt : std::optional(choice);
+  }
+  const auto is_new = [&](std::uint32_t index) { return !who.excluded[index]; };
+  if (question.kind == Question::Kind::Any) {
+    for (const std::uint32_t index : now)
+      if (is_new(index)) choice.options.push_back({Option::Kind::Report, -1, {index}});
+  } else {
+    // Every set with something new in it. There are many; that is what MPI_Waitsome allows.
+    constexpr std::size_t kMostAtOnce = 12;
+    const std::size_t size = std::min(now.size(), kMostAtOnce);
+    if (size < now.size()) cut_sets_ = true;
+    for (std::uint32_t bits = 1; bits < (1u << size); ++bits) {
+      std::vector<std::uint32_t> some;
+      bool fresh = false;
+      for (std::size_t i = 0; i < size; ++i) {
+        if ((bits >> i & 1) == 0) continue;
+        some.push_back(now[i]);
+        fresh |= is_new(now[i]);
+      }
+      if (fresh) choice.options.push_back({Option::Kind::Report, -1, std::move(some)});
+    }
+  }
+  // None of the sends is buffered, and nothing else ever completes either.
+  const bool only_unsure = std::all_of(now.begin(), now.end(), [&](std::uint32_t index) {
+    return !is_complete(who.operations.at(question.operations[index]));
+  });
+  if (!question.may_say_no && !who.sleeps && !now.empty() && only_unsure) choice.options.push_back(plain_option(Option::Kind::Dead));
+  return choice.options.empty() ? std::nullopt : std::optional(choice);
+}
+
+// Does the rank wait for just this?
+bool Matcher::waits_for(int rank, int receive) const {
+  const Rank& who = at(rank);
+  if (!who.asks || who.question.kind != Question::Kind::All || who.question.may_say_no) return false;
+  return std::any_of(who.question.operations.begin(), who.question.operations.end(), [&](OperationId id) {
+    const Operation* const found = operation(rank, id);
+    return found && found->kind == Operation::Kind::Receive && found->index == receive;
+  });
+}
+
+// Can something come later that is not among the options now, if other choices are made first?
+bool Matcher::could_come(const Choice& choice) const {
+  const Rank& who = at(choice.rank);
+  const auto may_still_send = [&](const Wanted& wanted, const std::vector<int>& closed, bool waits) {
+    for (int source = 0; source < ranks(); ++source) {
+      if (wanted.source != kAnybody && wanted.source != source) continue;
+      if (at(source).ended || at(source).dead || contains(closed, source)) continue;
+      if (source == choice.rank && waits) continue;
+      const bool there = std::any_of(choice.options.begin(), choice.options.end(), [&](const Option& option) {
+        return option.message >= 0 && mail(option.message).source == source;
+      });
+      if (!there) return true;
+    }
+    return false;
+  };
+  if (choice.about == Choice::About::Receive) {
+    const Receive& receive = at_receive(choice.subject);
+    return may_still_send(receive.wanted, receive.closed, waits_for(choice.rank, choice.subject));
+  }
+  if (choice.about == Choice::About::Send) return false;
+  const Question& question = who.question;
+  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take)
+    return may_still_send(question.wanted, who.closed, true);
+  if (question.kind == Question::Kind::All) return !question.operations.empty() && choice.options.size() == 1;
+  // A request that could not be reported now.
+  std::size_t active = 0;
+  for (const OperationId id : question.operations) active += is_active(who, id);
+  return ready(who).size() < active;
+}
+
+// An option that contradicts what was seen before.
+void Matcher::drop_impossible(Choice& choice) {
+  if (!needs_check_) return;
+  std::erase_if(choice.options, [&](const Option& option) {
+    if (option.kind != Option::Kind::Take && option.kind != Option::Kind::Show && option.kind != Option::Kind::No &&
+        option.kind != Option::Kind::Cancelled && option.kind != Option::Kind::Report)
+      return false;
+    Matcher then = *this;
+    then.apply(choice, option);
+    if (Feasibility(then).possible()) return false;
+    // What contradicts now will contradict later, too.
+    if (option.message >= 0) {
+      auto& closed = choice.about == Choice::About::Receive ? at_receive(choice.subject).closed : at(choice.rank).closed;
+      closed.push_back(mail(option.message).source);
+    }
+    return true;
+  });
+}
+
+std::optional<Choice> Matcher::next_choice() {
+  std::vector<Choice> all;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    if (auto choice = receive_choice(rank)) all.push_back(std::move(*choice));
+    if (auto choice = question_choice(rank)) all.push_back(std::move(*choice));
+    if (at(rank).asks && at(rank).question.may_say_no && !at(rank).will_say_yes && polls_too_long(at(rank)))
+      cut_by_poll_bound_ = true;
+  }
+  for (Choice& choice : all) drop_impossible(choice);
+  // What has no option left waits for others; but it is one that others need not wait for.
+  const auto urgency = [&](const Choice& choice) {
+    if (choice.options.empty()) return 9;
+    if (choice.about == Choice::About::Receive) return waits_for(choice.rank, choice.subject) ? 0 : 2;
+    if (choice.about == Choice::About::Send) return 4;
+    const Question& question = at(choice.rank).question;
+    if (question.may_say_no && !at(choice.rank).will_say_yes) return 5;
+    return question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take ? 1 : 3;
+  };
+  const auto first = std::min_element(all.begin(), all.end(), [&](const Choice& one, const Choice& other) {
+    return urgency(one) < urgency(other);
+  });
+  if (first == all.end() || first->options.empty()) return std::nullopt;
+  const std::size_t others = static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
+  if (others > 1 && could_come(*first))
+    first->options.push_back(plain_option(Option::Kind::Sleep));
+  return std::move(*first);
+}
+
+std::vector<Answer> Matcher::apply(const Choice& choice, const Option& option) {
+  Rank& who = at(choice.rank);
+  switch (option.kind) {
+    case Option::Kind::Take: take(choice.subject, option.message); return {};
+    case Option::Kind::Cancelled:
+      at_receive(choice.subject).cancelled = true;
+      std::erase(who.pending, choice.subject);
+      return {};
+    case Option::Kind::Show: return {answer_probe(choice.rank, option.message)};
+    case Option::Kind::Report: return {answer(choice.rank, option.reported)};
+    case Option::Kind::No: return {answer_no(choice.rank)};
+    case Option::Kind::Buffered: mail(choice.subject).optional = false; return {};
+    case Option::Kind::Stuck: mail(choice.subject).stuck = true; return {};
+    case Option::Kind::Dead:
+      who.dead = true;
+      for (const OperationId id : who.question.operations)
+        if (const Operation* const found = operation(choice.rank, id); found && found->kind == Operation::Kind::Send)
+          mail(found->index).stuck = true;
+      return {};
+    case Option::Kind::Sleep: break;
+  }
+  needs_check_ = true;
+  if (choice.about == Choice::About::Receive) {
+    at_receive(choice.subject).sleeps = true;
+    for (const Option& other : choice.options)
+      if (other.message >= 0) at_receive(choice.subject).closed.push_back(mail(other.message).source);
+    return {};
+  }
+  who.sleeps = true;
+  who.will_say_yes = who.question.may_say_no;
+  for (const Option& other : choice.options) {
+    if (other.message >= 0) who.closed.push_back(mail(other.message).source);
+    for (const std::uint32_t index : other.reported) who.excluded[index] = true;
+  }
+  return {};
+}
+
+}  // namespace reprise::explore

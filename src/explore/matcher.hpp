@@ -1,0 +1,310 @@
+// Who may take which message: MPI's matching rules for all ranks of one run, and the choices that they leave.
+//
+// The ranks run until each is blocked; then what they have done is told to the matcher, rank by rank. It makes every match
+// that is forced, answers the ranks that can go on, and, if none can, offers a choice: which message a receive from
+// anybody takes, what a probe shows, which request a wait reports, whether a test says no. A run is determined by the
+// options that were taken, so the search (search.hpp) only has to go through their numbers.
+//
+// The options of a choice exclude each other and together cover everything: a receive takes one of the messages that are
+// there now, or none of these. In the latter case it *sleeps* on their senders: it will take a message of somebody else,
+// who has not sent it yet. If nobody does, there was no such run, and it is discarded. So each match relation is visited
+// once.
+//
+// Messages are late as they like; whether what was chosen fits together in time is checked apart (feasibility.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace reprise::explore {
+
+// What a standard send does if nobody has asked for its message yet (MPI 4.0, 3.4).
+enum class Buffering : std::uint8_t {
+  None,      // it waits; collectives wait for everybody
+  Infinite,  // it does not
+  Mixed,     // each one as it likes
+};
+
+enum class SendMode : std::uint8_t { Standard, Synchronous, Buffered, Ready };
+
+inline constexpr int kAnybody = -1;  // of a receive: any source
+inline constexpr int kAnyTag = -1;
+
+// Whose messages a receive or a probe wants. Ranks are those of MPI_COMM_WORLD.
+struct Wanted {
+  std::uint64_t comm = 0;
+  int source = kAnybody;
+  int tag = kAnyTag;
+};
+
+struct Message {
+  int source = 0;
+  int dest = 0;
+  std::uint64_t comm = 0;
+  int tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t data = 0;  // where its bytes lie; the matcher does not look at them
+  std::uint32_t number = 0;  // which of its sender's messages it is, from 0
+  bool standard = false;     // whether it is buffered is nobody's promise
+  bool synchronous = false;
+  bool optional = false;  // mixed buffering: it may or may not be
+  bool stuck = false;     // chosen: nobody ever takes it, and its sender waits for ever
+  int taken_by = -1;      // a receive
+  std::uint32_t sent_at = 0;  // event
+  std::uint64_t site = 0;
+  std::uint32_t function = 0;
+};
+
+struct Receive {
+  int rank = 0;
+  Wanted wanted;
+  std::uint32_t posted_at = 0;   // event
+  int took = -1;                 // a message
+  bool cancelled = false;
+  std::optional<std::uint32_t> cancel_at;  // event: the program has asked for it
+  std::vector<int> closed;                 // senders whose messages it will not take
+  bool sleeps = false;                     // it will take one that is not there yet
+  std::uint64_t site = 0;
+  std::uint32_t function = 0;
+
+  bool decided() const { return took >= 0 || cancelled; }
+  bool asleep() const { return !decided() && sleeps; }
+};
+
+// One member's part in a collective.
+struct Entrance {
+  std::uint64_t comm = 0;
+  std::uint64_t signature = 0;  // what all members must agree on
+  std::uint32_t function = 0;   // the same in words: the call, and its root or another number that matters
+  int detail = -1;
+  std::vector<int> members;
+  std::vector<int> needs;  // those whose contributions it cannot do without
+  std::uint64_t data = 0;
+  std::uint64_t site = 0;
+};
+
+using OperationId = std::uint32_t;  // of one rank
+
+struct Question {
+  enum class Kind : std::uint8_t {
+    All,    // MPI_Wait, MPI_Waitall, and blocking calls
+    Any,    // MPI_Waitany
+    Some,   // MPI_Waitsome
+    Probe,  // MPI_Probe
+    Take,   // MPI_Mprobe
+  };
+  Kind kind = Kind::All;
+  bool may_say_no = false;  // MPI_Test and its like
+  bool keeps = false;       // MPI_Request_get_status: what is reported stays
+  std::vector<OperationId> operations;
+  Wanted wanted;
+  std::uint64_t site = 0;
+  std::uint32_t function = 0;
+  bool looks_only = false;  // Reprise itself wants to know: the truth, and nothing follows from it
+};
+
+// What a rank is told about one of its operations, or about a message that a probe has found.
+struct Report {
+  std::uint32_t index = 0;  // in the question
+  OperationId operation = 0;
+  int source = -1;  // -1: it was no receive, or cancelled
+  int tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t data = 0;
+  bool cancelled = false;
+  std::vector<std::uint64_t> contributions;  // of a collective, by member
+};
+
+struct Answer {
+  int rank = 0;
+  bool yes = true;
+  std::vector<Report> reports;
+  OperationId taken = 0;  // Take: the operation that stands for the message from now on
+};
+
+// One way to go on. What it means depends on its kind.
+struct Option {
+  enum class Kind : std::uint8_t { Take, Sleep, Cancelled, Show, Report, No, Buffered, Stuck, Dead };
+  Kind kind = Kind::Take;
+  int message = -1;
+  std::vector<std::uint32_t> reported;  // indices in the question
+};
+
+struct Choice {
+  enum class About : std::uint8_t { Receive, Question, Send };
+  About about = About::Receive;
+  int rank = 0;
+  int subject = -1;  // a receive or a message
+  std::vector<Option> options;
+};
+
+// Two members that do not do the same.
+struct Mismatch {
+  int first = 0;  // members
+  int second = 0;
+};
+
+class Matcher {
+ public:
+  Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound);
+
+  // -- what the ranks do, each in its own order --
+  void send(int rank, OperationId id, Message message, SendMode mode);
+  void receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function);
+  void cancel(int rank, OperationId id);
+  void enter(int rank, OperationId id, Entrance entrance);
+  void ask(int rank, Question question);
+  void forget(int rank, OperationId id);  // nobody will ask about it any more
+  void ended(int rank);
+
+  // Makes every forced match. Those that can go on.
+  std::vector<Answer> settle();
+  // After settle() has answered nobody. None: nobody can ever go on.
+  std::optional<Choice> next_choice();
+  // The answers that follow at once, if any; otherwise settle() has something to do.
+  std::vector<Answer> apply(const Choice& choice, const Option& option);
+  // Nobody can go on, but these only poll: they are told "no" once more.
+  std::vector<Answer> refuse_polls();
+
+  // Was there such a run? To be asked at its end.
+  bool is_possible();
+  // The same in the middle of it.
+  bool is_possible_so_far() const;
+  // Somebody waits for what was chosen and has not come yet.
+  bool anybody_asleep() const;
+  bool cut_by_poll_bound() const { return cut_by_poll_bound_; }
+  // MPI_Waitsome could report more sets than are tried.
+  bool cut_sets() const { return cut_sets_; }
+  const std::optional<Mismatch>& mismatch() const { return mismatch_; }
+
+  int ranks() const { return static_cast<int>(ranks_.size()); }
+  const Question* question(int rank) const { return at(rank).asks ? &at(rank).question : nullptr; }
+  bool has_ended(int rank) const { return at(rank).ended; }
+  const std::vector<Message>& messages() const { return messages_; }
+  const std::vector<Receive>& receives() const { return receives_; }
+  // Receives of a rank in the order in which they were posted.
+  const std::vector<int>& receives_of(int rank) const { return at(rank).receives; }
+  // Messages to a rank that nobody has taken, and receives that have got nothing.
+  const std::vector<int>& inbox_of(int rank) const { return at(rank).inbox; }
+  const std::vector<int>& pending_of(int rank) const { return at(rank).pending; }
+  // What an operation of a rank is: for reports.
+  struct Operation {
+    enum class Kind : std::uint8_t { Send, Receive, Collective } kind = Kind::Send;
+    int index = -1;
+  };
+  const Operation* operation(int rank, OperationId id) const;
+  bool is_complete(const Operation& operation) const;
+  // Or would be, if everything were buffered?
+  bool is_complete_if_buffered(const Operation& operation) const;
+  struct Member {
+    int rank = 0;
+    Entrance entrance;
+    std::uint32_t entered_at = 0;
+    std::size_t collective = 0;
+  };
+  const Member& member(int index) const { return members_[static_cast<std::size_t>(index)]; }
+  // Of a collective that has begun: who has not come.
+  std::vector<int> missing(int member) const;
+
+ private:
+  friend class Feasibility;
+
+  struct Rank {
+    bool ended = false;
+    bool asks = false;
+    Question question;
+    // Of the question: it sleeps on the senders, or on what could be reported now; it has been decided that it will not
+    // say no; it has been decided that it never returns.
+    std::vector<int> closed;
+    std::vector<bool> excluded;
+    bool sleeps = false;
+    bool will_say_yes = false;
+    bool dead = false;
+    std::vector<int> receives;  // all, in order
+    std::vector<int> pending;   // those that are undecided
+    std::vector<int> inbox;     // messages to this rank that nobody has taken, in the order of each sender
+    std::vector<int> mail;      // all messages to this rank
+    std::unordered_map<OperationId, Operation> operations;
+    std::uint32_t events = 0;
+    std::uint32_t sends = 0;
+    OperationId taken = 0x80000000u;  // numbers for what MPI_Mprobe takes
+    std::unordered_map<std::uint64_t, std::uint32_t> refusals;      // call site -> polls that said no in a row
+    std::unordered_map<std::uint64_t, std::uint32_t> collectives;  // communicator -> how many it has entered
+  };
+  struct Collective {
+    std::vector<int> members;  // indices into members_
+  };
+  // A poll that said no, or a probe that showed something.
+  struct Look {
+    int rank = 0;
+    std::uint32_t event = 0;
+    Wanted wanted;
+    int message = -1;
+  };
+  // Something that was seen: the message had come before this event of a rank.
+  struct Evidence {
+    int message = -1;
+    int rank = 0;
+    std::uint32_t event = 0;
+  };
+  struct Precedence {
+    int earlier_rank = 0;
+    std::uint32_t earlier = 0;
+    int later_rank = 0;
+    std::uint32_t later = 0;
+  };
+
+  Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  const Rank& at(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  Message& mail(int message) { return messages_[static_cast<std::size_t>(message)]; }
+  const Message& mail(int message) const { return messages_[static_cast<std::size_t>(message)]; }
+  Receive& at_receive(int receive) { return receives_[static_cast<std::size_t>(receive)]; }
+  const Receive& at_receive(int receive) const { return receives_[static_cast<std::size_t>(receive)]; }
+
+  static bool accepts(const Wanted& wanted, const Message& message);
+  // Of each sender the first message that fits, unless that sender is closed, or the message could still go to a receive
+  // that was posted before (the first `earlier` of those that are pending).
+  // `takes`: what is stuck can be shown, but not taken.
+  std::vector<int> candidates(int rank, const Wanted& wanted, const std::vector<int>& closed, std::size_t earlier,
+                              bool takes) const;
+  void take(int receive, int message);
+  bool force_receives(int rank);
+  bool may_be_complete(const Operation& operation) const;
+  bool is_collective_complete(const Member& member, bool with_everybody) const;
+  bool is_active(const Rank& rank, OperationId id) const { return rank.operations.contains(id); }
+  std::optional<Answer> forced_answer(int rank);
+  Answer look(int rank);
+  Report report_on(const Operation& operation) const;
+  Answer answer(int rank, std::vector<std::uint32_t> reported);
+  Answer answer_no(int rank);
+  Answer answer_probe(int rank, int message);
+  std::uint32_t new_event(int rank) { return at(rank).events++; }
+  bool polls_too_long(const Rank& rank) const;
+
+  std::optional<Choice> receive_choice(int rank) const;
+  std::optional<Choice> question_choice(int rank) const;
+  std::vector<std::uint32_t> ready(const Rank& rank) const;
+  bool could_come(const Choice& choice) const;
+  bool waits_for(int rank, int receive) const;
+  void drop_impossible(Choice& choice);
+
+  Buffering buffering_;
+  std::uint32_t poll_bound_;
+  std::vector<Rank> ranks_;
+  std::vector<Message> messages_;
+  std::vector<Receive> receives_;
+  std::vector<Member> members_;
+  std::unordered_map<std::uint64_t, Collective> collectives_;  // digest of communicator and number
+  std::vector<Look> looks_;
+  std::vector<Evidence> evidence_;
+  std::vector<Precedence> precedences_;
+  std::optional<Mismatch> mismatch_;
+  bool cut_by_poll_bound_ = false;
+  mutable bool cut_sets_ = false;
+  bool needs_check_ = false;
+};
+
+}  // namespace reprise::explore

@@ -1,0 +1,333 @@
+#include "explore/run.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+namespace reprise::explore {
+
+using virtual_world::Act;
+using virtual_world::futex_wait;
+using virtual_world::futex_wake;
+using virtual_world::Seat;
+using virtual_world::SeatState;
+using virtual_world::ServerState;
+
+namespace {
+
+constexpr std::uint32_t kIdlePolls = 1000;  // how often pollers are told "no" before that is called for ever
+
+int signed_number(std::uint64_t word) { return static_cast<int>(static_cast<std::int64_t>(word)); }
+
+std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
+  digest = (digest ^ word) * 0x9e3779b97f4a7c15ull;
+  return digest ^ digest >> 29;
+}
+
+template <class Word>
+void put_string(char (&to)[1024], const Word& text) {
+  const std::size_t size = std::min(text.size(), sizeof to - 1);
+  std::memcpy(to, text.data(), size);
+  to[size] = '\0';
+}
+
+}  // namespace
+
+Run::Run(virtual_world::Stage* stage, const RunOptions& options)
+    : stage_(stage),
+      options_(options),
+      matcher_(static_cast<int>(stage->ranks), options.buffering, options.poll_bound),
+      ends_(stage->ranks),
+      waiting_(stage->ranks),
+      asked_(stage->ranks) {}
+
+// --- the ranks --------------------------------------------------------------------------------------------------------
+
+void Run::begin() {
+  for (std::uint32_t rank = 0; rank < stage_->ranks; ++rank) {
+    Seat& seat = stage_->seats[rank];
+    seat.state.store(static_cast<std::uint32_t>(SeatState::Acts), std::memory_order_relaxed);
+    seat.script_words = 0;
+    seat.pid = 0;
+    seat.function.store(0, std::memory_order_relaxed);
+    seat.caller.store(0, std::memory_order_relaxed);
+  }
+  stage_->keeps_output = !options_.output.empty();
+  stage_->records = !options_.trace.empty();
+  stage_->trace_id = options_.trace_id;
+  put_string(stage_->output, options_.output);
+  put_string(stage_->directory, options_.trace);
+  stage_->acting.store(stage_->ranks, std::memory_order_relaxed);
+  stage_->present.store(stage_->ranks, std::memory_order_relaxed);
+  stage_->server.store(static_cast<std::uint32_t>(ServerState::Begin), std::memory_order_release);
+  futex_wake(stage_->server, 1);
+}
+
+// Until every rank waits or has ended. False: one takes too long.
+bool Run::await_quiescence(RunResult& result) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + options_.step_timeout;
+  for (;;) {
+    const std::uint32_t acting = stage_->acting.load(std::memory_order_acquire);
+    if (acting == 0) return true;
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();
+    if (left <= 0) break;
+    const std::timespec timeout{static_cast<std::time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+    futex_wait(stage_->acting, acting, &timeout);
+  }
+  Problem problem{Category::Stalled, {}, 0, "", false};
+  for (std::uint32_t rank = 0; rank < stage_->ranks; ++rank) {
+    const Seat& seat = stage_->seats[rank];
+    if (seat.state.load() != static_cast<std::uint32_t>(SeatState::Acts)) continue;
+    problem.places.push_back({static_cast<int>(rank), seat.caller.load(), static_cast<std::uint32_t>(seat.function.load()), ""});
+  }
+  result.problems.push_back(std::move(problem));
+  return false;
+}
+
+void Run::note_end(int rank, RunResult& result) {
+  RankEnd& end = ends_[static_cast<std::size_t>(rank)];
+  if (end.over) return;
+  end.over = true;
+  end.wait_status = stage_->seats[rank].wait_status;
+  waiting_[static_cast<std::size_t>(rank)] = false;
+  matcher_.ended(rank);
+  const int status = end.wait_status;
+  if (WIFSIGNALED(status)) {
+    result.problems.push_back({Category::Crash, {place_of(rank)}, WTERMSIG(status), strsignal(WTERMSIG(status)), false});
+    fatal_ = true;
+  } else if (WEXITSTATUS(status) != 0) {
+    const bool aborted = std::any_of(result.problems.begin(), result.problems.end(), [&](const Problem& problem) {
+      return (problem.category == Category::Abort || problem.category == Category::MpiError) &&
+             problem.places[0].rank == rank;
+    });
+    if (!aborted)
+      result.problems.push_back({Category::Failure, {place_of(rank)}, WEXITSTATUS(status),
+                                 fmt::format("exit status {}", WEXITSTATUS(status)), false});
+    if (!end.finished) fatal_ = true;
+  } else if (!end.finished) {
+    result.problems.push_back({Category::NoFinalize, {place_of(rank)}, 0, "ended without MPI_Finalize", false});
+  }
+}
+
+void Run::read_scripts(RunResult& result) {
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (ends_[index].over || waiting_[index]) continue;
+    read_script(rank, result);
+    const auto state = static_cast<SeatState>(stage_->seats[rank].state.load(std::memory_order_acquire));
+    if (state == SeatState::Gone) note_end(rank, result);
+    else waiting_[index] = true;
+  }
+}
+
+void Run::read_script(int rank, RunResult& result) {
+  Seat& seat = stage_->seats[rank];
+  const std::uint64_t* at = virtual_world::script_of(stage_, rank);
+  const std::uint64_t* const end = at + std::min<std::size_t>(seat.script_words, virtual_world::kScriptWords);
+  seat.script_words = 0;
+  while (at < end) {
+    const auto act = static_cast<Act>(*at >> 32);
+    const std::size_t count = *at & 0xffffffffu;
+    const std::uint64_t* const words = at + 1;
+    at += count + 1;
+    if (at > end) return;
+    switch (act) {
+      case Act::Send: {
+        Message message;
+        message.comm = words[1];
+        message.dest = signed_number(words[2]);
+        message.tag = signed_number(words[3]);
+        message.bytes = words[5];
+        message.data = words[6];
+        message.site = words[7];
+        message.function = static_cast<std::uint32_t>(words[8]);
+        matcher_.send(rank, static_cast<OperationId>(words[0]), message, static_cast<SendMode>(words[4]));
+        break;
+      }
+      case Act::Receive:
+        matcher_.receive(rank, static_cast<OperationId>(words[0]),
+                         {words[1], signed_number(words[2]), signed_number(words[3])}, words[4],
+                         static_cast<std::uint32_t>(words[5]));
+        break;
+      case Act::Cancel: matcher_.cancel(rank, static_cast<OperationId>(words[0])); break;
+      case Act::Forget: matcher_.forget(rank, static_cast<OperationId>(words[0])); break;
+      case Act::Enter: {
+        Entrance entrance;
+        entrance.comm = words[1];
+        entrance.signature = words[2];
+        entrance.function = static_cast<std::uint32_t>(words[3]);
+        entrance.detail = signed_number(words[4]);
+        entrance.data = words[5];
+        entrance.site = words[6];
+        for (std::uint64_t i = 0; i < words[7]; ++i) entrance.members.push_back(signed_number(words[9 + i]));
+        for (std::uint64_t i = 0; i < words[8]; ++i) entrance.needs.push_back(signed_number(words[9 + words[7] + i]));
+        matcher_.enter(rank, static_cast<OperationId>(words[0]), std::move(entrance));
+        break;
+      }
+      case Act::Ask: {
+        Question question;
+        question.kind = static_cast<Question::Kind>(words[0]);
+        question.may_say_no = (words[1] & virtual_world::kMaySayNo) != 0;
+        question.keeps = (words[1] & virtual_world::kKeeps) != 0;
+        question.looks_only = (words[1] & virtual_world::kOwnLook) != 0;
+        question.wanted = {words[2], signed_number(words[3]), signed_number(words[4])};
+        question.site = words[5];
+        question.function = static_cast<std::uint32_t>(words[6]);
+        for (std::size_t i = 7; i < count; ++i) question.operations.push_back(static_cast<OperationId>(words[i]));
+        matcher_.ask(rank, std::move(question));
+        break;
+      }
+      case Act::More: matcher_.ask(rank, {}); break;  // no operations: it goes on
+      case Act::Abort:
+        result.problems.push_back({Category::Abort,
+                                   {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
+                                   signed_number(words[0]),
+                                   fmt::format("MPI_Abort with code {}", signed_number(words[0])),
+                                   false});
+        fatal_ = true;
+        matcher_.ended(rank);
+        break;
+      case Act::Error:
+        result.problems.push_back({Category::MpiError,
+                                   {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
+                                   signed_number(words[0]), "", false});
+        fatal_ = true;
+        matcher_.ended(rank);
+        break;
+      case Act::Finish:
+        ends_[static_cast<std::size_t>(rank)].finished = true;
+        break;
+    }
+  }
+}
+
+void Run::resume(int rank) {
+  waiting_[static_cast<std::size_t>(rank)] = false;
+  stage_->acting.fetch_add(1, std::memory_order_relaxed);
+  Seat& seat = stage_->seats[rank];
+  seat.state.store(static_cast<std::uint32_t>(SeatState::Acts), std::memory_order_release);
+  futex_wake(seat.state, 1);
+}
+
+void Run::reply(const Answer& answer) {
+  std::uint64_t* to = virtual_world::reply_of(stage_, answer.rank);
+  const std::uint64_t* const end = to + virtual_world::kReplyWords;
+  *to++ = answer.yes;
+  *to++ = answer.taken;
+  *to++ = answer.reports.size();
+  for (const Report& report : answer.reports) {
+    if (to + 8 + report.contributions.size() > end) break;
+    *to++ = report.index;
+    *to++ = static_cast<std::uint64_t>(static_cast<std::int64_t>(report.source));
+    *to++ = static_cast<std::uint64_t>(static_cast<std::int64_t>(report.tag));
+    *to++ = report.bytes;
+    *to++ = report.data;
+    *to++ = report.cancelled ? virtual_world::kCancelled : 0;
+    *to++ = report.contributions.size();
+    for (const std::uint64_t data : report.contributions) *to++ = data;
+  }
+}
+
+// Those that wait have no more to do; the others are killed. The server reaps them all.
+void Run::dismiss() {
+  for (std::uint32_t rank = 0; rank < stage_->ranks; ++rank) {
+    Seat& seat = stage_->seats[rank];
+    const auto state = static_cast<SeatState>(seat.state.load(std::memory_order_acquire));
+    if (state == SeatState::Asks) {
+      seat.state.store(static_cast<std::uint32_t>(SeatState::Leave), std::memory_order_release);
+      futex_wake(seat.state, 1);
+    } else if (state == SeatState::Acts && seat.pid > 0) {
+      ::kill(seat.pid, SIGKILL);
+    }
+  }
+  const auto ready = static_cast<std::uint32_t>(ServerState::Ready);
+  for (;;) {
+    const std::uint32_t now = stage_->server.load(std::memory_order_acquire);
+    if (now == ready || now == static_cast<std::uint32_t>(ServerState::Quit)) return;
+    const std::timespec timeout{1, 0};
+    futex_wait(stage_->server, now, &timeout);
+    if (stage_->server_pid > 0 && ::kill(stage_->server_pid, 0) != 0) return;
+  }
+}
+
+// --- the run ----------------------------------------------------------------------------------------------------------
+
+std::uint64_t Run::digest_of(const Choice& choice) const {
+  std::uint64_t digest = mix(static_cast<std::uint64_t>(choice.about), static_cast<std::uint64_t>(choice.rank));
+  for (const Option& option : choice.options) {
+    digest = mix(digest, static_cast<std::uint64_t>(option.kind));
+    if (option.message >= 0) {
+      const Message& message = matcher_.messages()[static_cast<std::size_t>(option.message)];
+      digest = mix(digest, static_cast<std::uint64_t>(message.source) << 32 | message.number);
+      digest = mix(digest, message.bytes);
+    }
+    for (const std::uint32_t index : option.reported) digest = mix(digest, index);
+  }
+  return digest;
+}
+
+void Run::clear_output() const {
+  for (std::uint32_t rank = 0; !options_.output.empty() && rank < stage_->ranks; ++rank)
+    for (const char* kind : {"out", "err"}) ::unlink(fmt::format("{}/rank-{}.{}", options_.output, rank, kind).c_str());
+}
+
+void Run::read_output(RunResult& result) const {
+  for (std::uint32_t rank = 0; !options_.output.empty() && rank < stage_->ranks; ++rank) {
+    std::ifstream file(fmt::format("{}/rank-{}.out", options_.output, rank));
+    result.output.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+}
+
+RunResult Run::play(const std::vector<std::uint32_t>& given) {
+  RunResult result;
+  clear_output();
+  begin();
+  std::uint32_t idle = 0;
+  for (;;) {
+    if (!await_quiescence(result)) break;
+    read_scripts(result);
+    if (fatal_ && !matcher_.anybody_asleep()) break;
+    if (matcher_.mismatch()) break;
+    auto answers = matcher_.settle();
+    while (answers.empty()) {
+      auto choice = matcher_.next_choice();
+      if (!choice) break;
+      std::uint32_t option = 0;
+      if (choice->options.size() > 1) {
+        if (result.steps.size() < given.size()) option = given[result.steps.size()];
+        const auto count = static_cast<std::uint32_t>(choice->options.size());
+        result.steps.push_back({option, count, digest_of(*choice)});
+        if (option >= count) {
+          result.problems.push_back({Category::Unstable, {place_of(choice->rank)}, 0, "", false});
+          dismiss();
+          return result;
+        }
+      }
+      answers = matcher_.apply(*choice, choice->options[option]);
+      if (answers.empty()) answers = matcher_.settle();
+    }
+    if (!answers.empty()) {
+      idle = 0;
+    } else if (!matcher_.anybody_asleep() && idle < kIdlePolls) {
+      answers = matcher_.refuse_polls();
+      ++idle;
+    }
+    if (answers.empty()) break;
+    for (const Answer& answer : answers) reply(answer);
+    for (const Answer& answer : answers) resume(answer.rank);
+  }
+  if (idle >= kIdlePolls) livelock_ = true;
+  conclude(result);
+  dismiss();
+  read_output(result);
+  return result;
+}
+
+}  // namespace reprise::explore

@@ -1,0 +1,112 @@
+// One run of all virtual ranks: what they do is told to a matcher, and its choices are taken as given, as far as they are
+// given, and then always the first.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "explore/matcher.hpp"
+#include "virtual/stage.hpp"
+
+namespace reprise::explore {
+
+// A choice that was made.
+struct Step {
+  std::uint32_t option = 0;
+  std::uint32_t options = 0;
+  std::uint64_t digest = 0;  // of what there was to choose: the same in every run that came here
+};
+
+enum class Category : std::uint8_t {
+  Deadlock,
+  Livelock,
+  Mismatch,     // of collectives
+  Crash,        // a signal
+  Failure,      // a non-zero exit status
+  Abort,        // MPI_Abort
+  MpiError,     // an error class that nobody handled
+  LostSend,     // at the end
+  LostReceive,
+  NoFinalize,
+  Stalled,      // a rank computes for ever
+  Unstable,     // the program does not do the same again
+};
+
+// Where a rank is, or was.
+struct Place {
+  int rank = 0;
+  std::uint64_t site = 0;  // a return address
+  std::uint32_t function = 0;
+  std::string detail;  // "from 2, tag 5"
+};
+
+struct Problem {
+  Category category = Category::Deadlock;
+  std::vector<Place> places;
+  std::int64_t number = 0;  // signal, exit status, error class
+  std::string words;
+  bool needs_unbuffered = false;
+};
+
+struct RunResult {
+  bool counts = true;  // false: there is no such run
+  bool cut_off = false;  // by a bound
+  std::vector<Step> steps;
+  std::vector<Problem> problems;
+  // Per rank and receive: which message it took ("2.0": the first of rank 2), "cancelled", or nothing.
+  std::vector<std::vector<std::string>> taken;
+  std::vector<int> blocked;  // ranks
+  std::vector<std::string> output;  // per rank, if it was kept
+};
+
+struct RunOptions {
+  Buffering buffering = Buffering::Infinite;
+  std::uint32_t poll_bound = 2;
+  std::chrono::milliseconds step_timeout{10000};
+  std::string output;     // a directory: what the ranks write goes there
+  std::string trace;      // a directory: the run is recorded
+  std::uint64_t trace_id = 0;
+};
+
+// Plays on one stage, whose server is ready.
+class Run {
+ public:
+  Run(virtual_world::Stage* stage, const RunOptions& options);
+  RunResult play(const std::vector<std::uint32_t>& given);
+
+ private:
+  struct RankEnd {
+    bool finished = false;  // MPI_Finalize
+    bool over = false;      // the process has ended
+    std::int32_t wait_status = 0;
+  };
+
+  void begin();
+  bool await_quiescence(RunResult& result);
+  void read_scripts(RunResult& result);
+  void read_script(int rank, RunResult& result);
+  void note_end(int rank, RunResult& result);
+  void reply(const Answer& answer);
+  void reply_plainly(int rank);
+  void resume(int rank);
+  void dismiss();
+  void clear_output() const;
+  void read_output(RunResult& result) const;
+  std::uint64_t digest_of(const Choice& choice) const;
+  void conclude(RunResult& result);
+  Place place_of(int rank) const;
+  void look_for_leftovers(RunResult& result);
+
+  virtual_world::Stage* stage_;
+  RunOptions options_;
+  Matcher matcher_;
+  std::vector<RankEnd> ends_;
+  std::vector<bool> waiting_;  // ranks that wait for a reply
+  std::vector<std::uint32_t> asked_;  // function of the question
+  bool fatal_ = false;     // the whole job would be over
+  bool livelock_ = false;
+};
+
+}  // namespace reprise::explore

@@ -1,0 +1,127 @@
+// How a run ended: who waits for what, and what was left over.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "explore/run.hpp"
+
+namespace reprise::explore {
+
+namespace {
+
+std::string with_tag(std::string text, int tag) { return tag == kAnyTag ? text : text + fmt::format(", tag {}", tag); }
+
+std::string source_words(const Wanted& wanted) {
+  return with_tag(wanted.source == kAnybody ? "from anybody" : fmt::format("from {}", wanted.source), wanted.tag);
+}
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += fmt::format("{}{}", i == 0 ? " " : ", ", ranks[i]);
+  return text;
+}
+
+}  // namespace
+
+// Where a rank waits, and for what; otherwise where it was last seen.
+Place Run::place_of(int rank) const {
+  const auto& seat = stage_->seats[rank];
+  Place place{rank, seat.caller.load(std::memory_order_relaxed),
+              static_cast<std::uint32_t>(seat.function.load(std::memory_order_relaxed)), ""};
+  const Question* const question = matcher_.question(rank);
+  if (!question) return place;
+  place.site = question->site;
+  place.function = question->function;
+  if (question->kind == Question::Kind::Probe || question->kind == Question::Kind::Take) {
+    place.detail = source_words(question->wanted);
+    return place;
+  }
+  for (const OperationId id : question->operations) {
+    const Matcher::Operation* const operation = matcher_.operation(rank, id);
+    if (!operation || matcher_.is_complete(*operation)) continue;
+    if (operation->kind == Matcher::Operation::Kind::Receive) {
+      place.detail = source_words(matcher_.receives()[static_cast<std::size_t>(operation->index)].wanted);
+    } else if (operation->kind == Matcher::Operation::Kind::Send) {
+      const Message& message = matcher_.messages()[static_cast<std::size_t>(operation->index)];
+      place.detail = with_tag(fmt::format("to {}", message.dest), message.tag);
+    } else if (const auto absent = matcher_.missing(operation->index); !absent.empty()) {
+      place.detail = "without " + rank_list(absent);
+    }
+    break;
+  }
+  return place;
+}
+
+void Run::look_for_leftovers(RunResult& result) {
+  Problem sends{Category::LostSend, {}, 0, "", false};
+  Problem receives{Category::LostReceive, {}, 0, "", false};
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    for (const int number : matcher_.inbox_of(rank)) {
+      const Message& message = matcher_.messages()[static_cast<std::size_t>(number)];
+      sends.places.push_back({message.source, message.site, message.function,
+                              with_tag(fmt::format("to {}", message.dest), message.tag)});
+    }
+    for (const int number : matcher_.pending_of(rank)) {
+      const Receive& receive = matcher_.receives()[static_cast<std::size_t>(number)];
+      receives.places.push_back({rank, receive.site, receive.function, source_words(receive.wanted)});
+    }
+  }
+  for (Problem* const problem : {&sends, &receives})
+    if (!problem->places.empty()) result.problems.push_back(std::move(*problem));
+}
+
+void Run::conclude(RunResult& result) {
+  result.cut_off = matcher_.cut_by_poll_bound() || matcher_.cut_sets();
+  if (std::any_of(result.problems.begin(), result.problems.end(),
+                  [](const Problem& problem) { return problem.category == Category::Stalled; }))
+    return;
+  const bool ended = fatal_ || matcher_.mismatch().has_value();
+  // Before its end, a run need only be possible so far.
+  result.counts = ended ? !matcher_.anybody_asleep() && matcher_.is_possible_so_far() : matcher_.is_possible();
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    std::vector<std::string> taken;
+    for (const int number : matcher_.receives_of(rank)) {
+      const Receive& receive = matcher_.receives()[static_cast<std::size_t>(number)];
+      if (receive.took < 0) {
+        taken.emplace_back(receive.cancelled ? "cancelled" : "");
+        continue;
+      }
+      const Message& message = matcher_.messages()[static_cast<std::size_t>(receive.took)];
+      taken.push_back(fmt::format("{}.{}", message.source, message.number));
+    }
+    result.taken.push_back(std::move(taken));
+    if (matcher_.question(rank)) result.blocked.push_back(rank);
+  }
+  if (!result.counts) {
+    result.problems.clear();
+    return;
+  }
+  if (const auto& mismatch = matcher_.mismatch()) {
+    Problem problem{Category::Mismatch, {}, 0, "", false};
+    for (const int index : {mismatch->first, mismatch->second}) {
+      const Matcher::Member& member = matcher_.member(index);
+      const Entrance& entrance = member.entrance;
+      problem.places.push_back({member.rank, entrance.site, entrance.function,
+                                entrance.detail >= 0 ? fmt::format("root {}", entrance.detail) : ""});
+    }
+    result.problems.push_back(std::move(problem));
+    return;
+  }
+  if (fatal_) return;
+  if (result.blocked.empty()) {
+    look_for_leftovers(result);
+    return;
+  }
+  Problem problem{livelock_ ? Category::Livelock : Category::Deadlock, {}, 0, "", false};
+  for (const int rank : result.blocked) {
+    problem.places.push_back(place_of(rank));
+    for (const OperationId id : matcher_.question(rank)->operations)
+      if (const auto* operation = matcher_.operation(rank, id);
+          operation && !matcher_.is_complete(*operation) && matcher_.is_complete_if_buffered(*operation))
+        problem.needs_unbuffered = true;
+  }
+  // Those that have ended are part of the picture: somebody may wait for them.
+  result.problems.push_back(std::move(problem));
+}
+
+}  // namespace reprise::explore

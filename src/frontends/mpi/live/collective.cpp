@@ -1,0 +1,286 @@
+#include "frontends/mpi/live/collective.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "frontends/mpi/communicators.hpp"
+
+namespace reprise::mpi::live {
+
+namespace {
+
+std::uint64_t word(int number) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(number)); }
+
+// What a contribution looks like: how many blocks, where each begins (from the start) and how long it is, and these.
+struct Blocks {
+  const std::uint64_t* head;
+  std::uint64_t size(std::size_t block) const { return block < head[0] ? head[2 + 2 * block] : 0; }
+  // The last block lists where the others lead.
+  std::size_t edge_to(int rank, std::size_t occurrence) const {
+    const std::size_t last = head[0] - 1;
+    for (std::size_t i = 0; i < size(last) / 4; ++i) {
+      int to = 0;
+      std::memcpy(&to, at(last) + 4 * i, 4);
+      if (to == rank && occurrence-- == 0) return i;
+    }
+    return head[0];
+  }
+  const char* at(std::size_t block) const {
+    return reinterpret_cast<const char*>(head) + (block < head[0] ? head[1 + 2 * block] : 0);
+  }
+};
+
+std::uint64_t lay_down(std::span<const Region> blocks, std::size_t readers) {
+  std::uint64_t size = 8 * (1 + 2 * blocks.size());
+  for (const Region& block : blocks) size += block.bytes;
+  const std::uint64_t data = actor().allot(size, static_cast<std::uint32_t>(readers));
+  auto* const head = reinterpret_cast<std::uint64_t*>(actor().bytes(data));
+  head[0] = blocks.size();
+  std::uint64_t at = 8 * (1 + 2 * blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    head[1 + 2 * i] = at;
+    head[2 + 2 * i] = blocks[i].bytes;
+    pack(blocks[i], reinterpret_cast<char*>(head) + at);
+    at += blocks[i].bytes;
+  }
+  return data;
+}
+
+OperationId enter(std::uint64_t comm, std::uint64_t signature, Function function, int detail, std::uint64_t data,
+                  const std::vector<int>& members, const std::vector<int>& needs) {
+  const OperationId operation = actor().new_operation();
+  std::vector<std::uint64_t> member_words;
+  std::vector<std::uint64_t> need_words;
+  for (const int member : members) member_words.push_back(word(member));
+  for (const int need : needs) need_words.push_back(word(need));
+  actor().act(Act::Enter,
+              {operation, comm, signature, static_cast<std::uint64_t>(function), word(detail), data, this_site(),
+               member_words.size(), need_words.size()},
+              member_words, need_words);
+  return operation;
+}
+
+// Predefined operations have the same handle everywhere; those of the program need not.
+bool is_predefined(MPI_Op op) {
+#ifdef OPEN_MPI
+  int fortran = singleton_function<MPI_Fint (*)(MPI_Op)>(Function::Op_c2f)(op);
+  return fortran <= 14;
+#else
+  return (static_cast<unsigned>(op) & 0xff000000u) == 0x58000000u;
+#endif
+}
+
+}  // namespace
+
+std::vector<int> all_members(const Communicator& communicator) {
+  const std::vector<int>& local = communicator.local.members();
+  if (!communicator.inter()) return local;
+  const std::vector<int>& remote = communicator.remote->members();
+  const bool local_first = *std::min_element(local.begin(), local.end()) < *std::min_element(remote.begin(), remote.end());
+  std::vector<int> all = local_first ? local : remote;
+  const std::vector<int>& rest = local_first ? remote : local;
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+Collective::Collective(Function function, MPI_Comm comm)
+    : function_(function),
+      comm_(comm),
+      members_(known(comm)),
+      peers_(members_->peers().members()),
+      all_(all_members(*members_)),
+      signature_(static_cast<std::uint64_t>(function)) {}
+
+void Collective::agrees_on_root(int root) {
+  root_ = root;
+  if (!inter()) agrees_on(static_cast<std::uint64_t>(root));
+}
+
+void Collective::agrees_on_operation(MPI_Op op) { agrees_on(is_predefined(op) ? handle_key(op) : 0); }
+
+void Collective::waits_for(int peer) {
+  const int rank = peers_[static_cast<std::size_t>(peer)];
+  if (std::find(needs_.begin(), needs_.end(), rank) == needs_.end()) needs_.push_back(rank);
+}
+
+void Collective::waits_for_all() { needs_ = all_; }
+
+void Collective::takes(int peer, std::size_t block, const Region& to) {
+  takes_.push_back({peer, block, to, false});
+  waits_for(peer);
+}
+
+void Collective::takes_edge(int peer, std::size_t occurrence, const Region& to) {
+  takes_.push_back({peer, occurrence, to, true});
+  waits_for(peer);
+}
+
+void Collective::combines(std::vector<int> peers, MPI_Count first, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                          void* to) {
+  for (const int peer : peers) waits_for(peer);
+  combines_.push_back({std::move(peers), first, count, type, op, to});
+}
+
+// --- neighbours -------------------------------------------------------------------------------------------------------
+
+std::pair<int, int> Collective::edges() const { return virtual_world::degrees(members_->topology, me()); }
+
+std::vector<int> Collective::outgoing() const {
+  std::vector<int> to;
+  const auto& topology = members_->topology;
+  if (const auto* grid = std::get_if<virtual_world::Cartesian>(&topology))
+    for (const auto& neighbour : grid->neighbours(me())) to.push_back(neighbour.value_or(-1));
+  else if (const auto* graph = std::get_if<virtual_world::Graph>(&topology))
+    for (const int neighbour : graph->neighbours(me())) to.push_back(neighbour);
+  else if (const auto* free = std::get_if<virtual_world::DistributedGraph>(&topology)) to = free->destinations;
+  return to;
+}
+
+// On a grid, what goes down one dimension comes from above at the other end: edges 2d and 2d+1 change places. Otherwise,
+// between two processes, edges keep their order.
+std::vector<std::pair<int, std::size_t>> Collective::incoming(bool same_block) const {
+  std::vector<std::pair<int, std::size_t>> from;
+  const auto& topology = members_->topology;
+  if (const auto* grid = std::get_if<virtual_world::Cartesian>(&topology)) {
+    const auto neighbours = grid->neighbours(me());
+    for (std::size_t i = 0; i < neighbours.size(); ++i)
+      from.emplace_back(neighbours[i].value_or(-1), same_block ? 0 : i ^ 1);
+    return from;
+  }
+  std::vector<int> sources;
+  if (const auto* graph = std::get_if<virtual_world::Graph>(&topology))
+    for (const int neighbour : graph->neighbours(me())) sources.push_back(neighbour);
+  else if (const auto* free = std::get_if<virtual_world::DistributedGraph>(&topology)) sources = free->sources;
+  // How many edges from there came before; which block that is, the sender says.
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto before = static_cast<std::size_t>(
+        std::count(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(i), sources[i]));
+    from.emplace_back(sources[i], same_block ? 0 : before);
+  }
+  return from;
+}
+
+// --- life -------------------------------------------------------------------------------------------------------------
+
+// Along edges, a list of where they lead comes after the blocks.
+OperationId Collective::begin() {
+  if (!destinations_.empty()) gives(destinations_.data(), static_cast<MPI_Count>(4 * destinations_.size()), handles().byte);
+  const std::uint64_t data = lay_down(gives_, static_cast<std::size_t>(readers_));
+  return enter(communicators().uid(comm_), signature_, function_, root_, data, all_, needs_);
+}
+
+int Collective::finish(const std::vector<std::uint64_t>& contributions) {
+  std::vector<std::uint64_t> by_peer(peers_.size());
+  for (std::size_t i = 0; i < peers_.size(); ++i)
+    for (std::size_t j = 0; j < all_.size() && j < contributions.size(); ++j)
+      if (all_[j] == peers_[i]) by_peer[i] = contributions[j];
+  int error = MPI_SUCCESS;
+  for (const Taken& taken : takes_) {
+    const std::uint64_t data = by_peer[static_cast<std::size_t>(taken.peer)];
+    if (data == 0) continue;
+    const Blocks blocks{reinterpret_cast<const std::uint64_t*>(actor().bytes(data))};
+    const std::size_t block = taken.by_edge ? blocks.edge_to(me(), taken.block) : taken.block;
+    if (blocks.size(block) > taken.to.bytes) error = MPI_ERR_TRUNCATE;
+    unpack(blocks.at(block), blocks.size(block), taken.to);
+  }
+  for (const Combined& combined : combines_)
+    if (const int failed = combine(combined, by_peer)) error = failed;
+  for (const std::uint64_t data : contributions)
+    if (data != 0) actor().give_back(data);
+  takes_.clear();
+  combines_.clear();
+  gives_.clear();
+  return error;
+}
+
+// MPI_Reduce_local puts its first operand on the left: so from the last to the first.
+int Collective::combine(const Combined& wanted, const std::vector<std::uint64_t>& by_peer) {
+  if (wanted.count <= 0 || wanted.peers.empty()) return MPI_SUCCESS;
+  const auto layout = layout_of(wanted.type);
+  MPI_Count lower = 0;
+  MPI_Count span = 0;
+  singleton_function<int (*)(MPI_Datatype, MPI_Count*, MPI_Count*)>(Function::Type_get_true_extent_x)(wanted.type, &lower,
+                                                                                                   &span);
+  const auto count = static_cast<std::size_t>(wanted.count);
+  const std::size_t room = static_cast<std::size_t>(span) + (count - 1) * static_cast<std::size_t>(std::abs(layout->extent));
+  std::vector<char> sum(room + 64);
+  std::vector<char> next(room + 64);
+  bool first = true;
+  for (auto peer = wanted.peers.rbegin(); peer != wanted.peers.rend(); ++peer) {
+    const std::uint64_t data = by_peer[static_cast<std::size_t>(*peer)];
+    if (data == 0) continue;
+    const Blocks blocks{reinterpret_cast<const std::uint64_t*>(actor().bytes(data))};
+    const std::uint64_t skipped = static_cast<std::uint64_t>(wanted.first) * layout->size;
+    if (blocks.size(0) < skipped + count * layout->size) return MPI_ERR_TRUNCATE;
+    std::vector<char>& into = first ? sum : next;
+    const Region to{into.data() - lower, count * layout->size, layout};
+    unpack(blocks.at(0) + skipped, to.bytes, to);
+    if (!first) {
+      using Reduce = int (*)(const void*, void*, int, MPI_Datatype, MPI_Op);
+      const int rc = singleton_function<Reduce>(Function::Reduce_local)(next.data() - lower, sum.data() - lower,
+                                                                       static_cast<int>(count), wanted.type, wanted.op);
+      if (rc != MPI_SUCCESS) return rc;
+    }
+    first = false;
+  }
+  std::vector<char> packed(count * layout->size);
+  pack({sum.data() - lower, packed.size(), layout}, packed.data());
+  unpack(packed.data(), packed.size(), {wanted.to, packed.size(), layout});
+  return MPI_SUCCESS;
+}
+
+int run_collective(Function function, MPI_Comm comm, const Describe& describe) {
+  if (!known(comm)) return raise(comm, MPI_ERR_COMM);
+  Collective collective(function, comm);
+  describe(collective);
+  const OperationId operation = collective.begin();
+  const Reply reply = ask(Kind::All, 0, {&operation, 1});
+  return raise(comm, collective.finish(reply.reports[0].contributions));
+}
+
+int post_collective(Function function, MPI_Comm comm, const Describe& describe, MPI_Request* handle) {
+  if (!known(comm)) return raise(comm, MPI_ERR_COMM);
+  auto request = std::make_shared<Request>();
+  request->comm = comm;
+  request->collective = std::make_shared<Collective>(function, comm);
+  describe(*request->collective);
+  request->operation = request->collective->begin();
+  return carry(std::move(request), handle);
+}
+
+int init_collective(Function function, MPI_Comm comm, Describe describe, MPI_Request* handle) {
+  if (!known(comm)) return raise(comm, MPI_ERR_COMM);
+  auto request = std::make_shared<Request>();
+  request->comm = comm;
+  request->persistent = true;
+  request->active = false;
+  request->start = [function, comm, describe = std::move(describe)](Request& started) {
+    started.collective = std::make_shared<Collective>(function, comm);
+    describe(*started.collective);
+    started.operation = started.collective->begin();
+  };
+  return carry(std::move(request), handle);
+}
+
+std::vector<std::vector<std::uint8_t>> exchange(Function function, std::uint64_t comm, const std::vector<int>& members,
+                                                std::span<const std::uint8_t> mine) {
+  const std::uint64_t data = actor().allot(mine.size() + 8, static_cast<std::uint32_t>(members.size()));
+  char* const to = actor().bytes(data);
+  const std::uint64_t size = mine.size();
+  std::memcpy(to, &size, 8);
+  if (size > 0) std::memcpy(to + 8, mine.data(), mine.size());
+  const OperationId operation = enter(comm, static_cast<std::uint64_t>(function), function, -1, data, members, members);
+  const Reply reply = ask(Kind::All, 0, {&operation, 1});
+  std::vector<std::vector<std::uint8_t>> all;
+  for (const std::uint64_t there : reply.reports[0].contributions) {
+    const char* const from = actor().bytes(there);
+    std::uint64_t length = 0;
+    std::memcpy(&length, from, 8);
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(from + 8);
+    all.emplace_back(bytes, bytes + length);
+    actor().give_back(there);
+  }
+  return all;
+}
+
+}  // namespace reprise::mpi::live

@@ -1,0 +1,201 @@
+// The fork server: one process has been through MPI_Init; every rank of every run is a copy of it.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/session.hpp"
+#include "frontends/mpi/idle_request.hpp"
+#include "frontends/mpi/live/live.hpp"
+#include "frontends/mpi/live/provider.hpp"
+#include "frontends/mpi/live/refusal.hpp"
+
+namespace reprise::mpi::live {
+
+using virtual_world::Attribute;
+using virtual_world::futex_wait;
+using virtual_world::futex_wake;
+using virtual_world::Seat;
+using virtual_world::SeatState;
+using virtual_world::ServerState;
+using virtual_world::Stage;
+
+LiveProvider& live_provider() {
+  static auto* const all = new LiveProvider();
+  return *all;
+}
+
+Actor& actor() { return live_provider().actor; }
+
+std::optional<std::int64_t> LiveProvider::attribute(Attribute which) {
+  switch (which) {
+    case Attribute::TagUb: return 0x7fffffff;
+    case Attribute::Host: return MPI_PROC_NULL;
+    case Attribute::Io: return MPI_ANY_SOURCE;
+    case Attribute::WtimeIsGlobal: return 1;
+    case Attribute::UniverseSize: return actor.ranks();
+    case Attribute::Appnum: return 0;
+    default: return std::nullopt;
+  }
+}
+
+namespace {
+
+// Not through the functions that Reprise itself interposes.
+pid_t own_pid() { return static_cast<pid_t>(syscall(SYS_getpid)); }
+
+void set_state(Stage* stage, ServerState state) {
+  stage->server.store(static_cast<std::uint32_t>(state), std::memory_order_release);
+  futex_wake(stage->server, 1);
+}
+
+void open_as(const char* path, int flags, int descriptor) {
+  const int fd = open(path, flags | O_CLOEXEC, 0644);
+  if (fd < 0) return;
+  dup2(fd, descriptor);
+  close(fd);
+}
+
+// What it writes is kept only if somebody wants it.
+void redirect_output(const Stage* stage, int rank) {
+  open_as("/dev/null", O_RDONLY, STDIN_FILENO);
+  std::string path = "/dev/null";
+  if (stage->keeps_output) path = std::string(stage->output) + "/rank-" + std::to_string(rank) + ".out";
+  open_as(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
+  if (stage->keeps_output) path = std::string(stage->output) + "/rank-" + std::to_string(rank) + ".err";
+  open_as(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDERR_FILENO);
+}
+
+// Programs that ask the launcher's variables who they are get the right answer.
+void set_launcher_variables(int rank, int ranks) {
+  const std::string number = std::to_string(rank);
+  const std::string all = std::to_string(ranks);
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_RANK", "PMI_RANK",
+                           "MPI_LOCALRANKID"})
+    setenv(name, number.c_str(), 1);
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})
+    setenv(name, all.c_str(), 1);
+}
+
+void become_rank(Stage* stage, int rank, pid_t server) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (syscall(SYS_getppid) != server) _exit(0);
+  engine::Session::get().becomes_virtual_rank();
+  actor() = Actor(stage, rank);
+  redirect_output(stage, rank);
+  set_launcher_variables(rank, static_cast<int>(stage->ranks));
+}
+
+// Reaps all ranks of a run. The explorer learns how each ended.
+void reap(Stage* stage) {
+  for (std::uint32_t left = stage->ranks; left > 0;) {
+    int status = 0;
+    const auto pid = static_cast<pid_t>(syscall(SYS_wait4, -1, &status, 0, nullptr));
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) break;
+    for (std::uint32_t rank = 0; rank < stage->ranks; ++rank) {
+      Seat& seat = stage->seats[rank];
+      if (seat.pid != pid) continue;
+      --left;
+      seat.pid = 0;
+      seat.wait_status = status;
+      const auto before = static_cast<SeatState>(
+          seat.state.exchange(static_cast<std::uint32_t>(SeatState::Gone), std::memory_order_acq_rel));
+      if (before == SeatState::Acts && stage->acting.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        futex_wake(stage->acting, 1);
+    }
+  }
+}
+
+}  // namespace
+
+void refuse(const char* call, const char* reason) {
+  Stage* const stage = actor().stage();
+  std::snprintf(stage->refusal, sizeof stage->refusal, "%s: %s cannot be explored yet", call, reason);
+  _exit(125);
+}
+
+bool serve(int thread_level) {
+  Stage* const stage = Actor::open(std::getenv("REPRISE_STAGE"));
+  if (!stage) engine::Session::get().give_up("the explorer's memory cannot be opened");
+  std::fflush(nullptr);  // what is buffered now would be written by every copy
+  stage->thread_level = static_cast<std::uint32_t>(thread_level);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Function::kCount) && i < virtual_world::kMostFunctions; ++i)
+    std::snprintf(stage->functions[i], sizeof stage->functions[i], "%s", kFunctionNames[i]);
+  own_communicator();
+  g_world_is_the_library = true;
+  set_provider(&live_provider());
+  put_point_to_point();
+  put_completion();
+  put_probes();
+  put_collectives();
+  const pid_t server = own_pid();
+  stage->server_pid = server;
+  set_state(stage, ServerState::Ready);
+  for (;;) {
+    const std::uint32_t now = stage->server.load(std::memory_order_acquire);
+    if (now == static_cast<std::uint32_t>(ServerState::Quit)) _exit(0);
+    if (now != static_cast<std::uint32_t>(ServerState::Begin)) {
+      futex_wait(stage->server, now);
+      continue;
+    }
+    set_state(stage, ServerState::Running);
+    for (std::uint32_t rank = 0; rank < stage->ranks; ++rank) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        become_rank(stage, static_cast<int>(rank), server);
+        return stage->records != 0;
+      }
+      if (pid < 0) {
+        std::snprintf(stage->refusal, sizeof stage->refusal, "cannot make a process: %s", std::strerror(errno));
+        _exit(125);
+      }
+      stage->seats[rank].pid = pid;
+    }
+    reap(stage);
+    set_state(stage, ServerState::Ready);
+  }
+}
+
+namespace {
+
+bool g_finalized = false;
+
+int finalize() {
+  actor().act(Act::Finish, {});
+  ask(Kind::All, 0, {});
+  g_finalized = true;
+  return MPI_SUCCESS;
+}
+
+// The singleton stays up, for the sake of the other copies.
+int finalized(int* flag) {
+  *flag = g_finalized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int abort(MPI_Comm, int code) {
+  actor().ask(Act::Abort, {static_cast<std::uint64_t>(code), this_site(), this_function()});
+  _exit(code & 0xff);
+}
+
+}  // namespace
+
+void enter_world() {
+  put_in_place_of_library(Function::Finalize, &finalize);
+  put_in_place_of_library(Function::Finalized, &finalized);
+  put_in_place_of_library(Function::Abort, &abort);
+  put_world_at_border();
+  put_groups_at_border();
+  put_topologies_at_border();
+  put_communicators();
+}
+
+}  // namespace reprise::mpi::live

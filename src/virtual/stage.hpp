@@ -1,0 +1,116 @@
+// Where virtual ranks act: memory that they share with the explorer, which decides what each of them hears.
+//
+// A rank writes down what it does, act by act, without asking anybody; when it needs to know something it asks, and waits
+// for the reply. The explorer looks only when every rank waits or has ended, so that how fast they were makes no
+// difference. Everything is in 64-bit words: this is read and written by programs that have nothing else in common.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+
+namespace reprise::virtual_world {
+
+inline constexpr int kMostRanks = 64;
+inline constexpr int kMostFunctions = 1024;
+inline constexpr std::uint64_t kStageMagic = 0x31656761745352ull;
+
+enum class SeatState : std::uint32_t {
+  Empty,
+  Acts,
+  Asks,   // and waits until it is not in this state any more
+  Leave,  // the reply: end at once, nobody needs you any more
+  Gone,   // the process has ended
+};
+
+// One rank's place.
+struct Seat {
+  std::atomic<std::uint32_t> state;  // a futex
+  std::int32_t pid;
+  std::int32_t wait_status;
+  std::uint32_t script_words;  // written by the rank since its last question
+  // For those who never ask again: where they were last. Function and return address.
+  std::atomic<std::uint64_t> function;
+  std::atomic<std::uint64_t> caller;
+  std::uint64_t arena_top;
+  std::uint64_t unused[3];
+};
+
+enum class ServerState : std::uint32_t {
+  Starting,
+  Ready,    // no run
+  Begin,    // told to begin one
+  Running,
+  Quit,
+  Refused,  // this program cannot be explored; `refusal` says why
+};
+
+struct Stage {
+  std::uint64_t magic;
+  std::uint32_t ranks;
+  std::uint32_t keeps_output;           // of this run
+  std::atomic<std::uint32_t> acting;    // a futex: ranks that neither wait nor have ended
+  std::atomic<std::uint32_t> present;   // processes that have not been reaped
+  std::atomic<std::uint32_t> server;    // a futex: ServerState
+  std::uint32_t records;                // this run is recorded
+  std::int32_t server_pid;
+  std::uint32_t thread_level;
+  char refusal[256];
+  char output[1024];     // a directory
+  char directory[1024];  // of the trace, if it is recorded
+  std::uint64_t trace_id;
+  char functions[kMostFunctions][48];  // their names, by number
+  Seat seats[kMostRanks];
+};
+
+// Behind the stage, for each rank: what it writes, what it reads, and the bytes of its messages.
+inline constexpr std::size_t kScriptWords = std::size_t{1} << 19;  // 4 MiB
+inline constexpr std::size_t kReplyWords = std::size_t{1} << 19;
+inline constexpr std::size_t kArenaBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kStageBytes = (sizeof(Stage) + 4095) & ~std::size_t{4095};
+inline constexpr std::size_t kRankBytes = (kScriptWords + kReplyWords) * 8 + kArenaBytes;
+
+inline constexpr std::size_t stage_size(int ranks) { return kStageBytes + static_cast<std::size_t>(ranks) * kRankBytes; }
+inline std::uint64_t* script_of(Stage* stage, int rank) {
+  return reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(stage) + kStageBytes +
+                                          static_cast<std::size_t>(rank) * kRankBytes);
+}
+inline std::uint64_t* reply_of(Stage* stage, int rank) { return script_of(stage, rank) + kScriptWords; }
+inline char* arena_of(Stage* stage, int rank) {
+  return reinterpret_cast<char*>(script_of(stage, rank) + kScriptWords + kReplyWords);
+}
+
+// What a rank writes: a word with the kind and how many words follow.
+enum class Act : std::uint32_t {
+  Send,     // operation, communicator, destination, tag, mode, bytes, data, site, function
+  Receive,  // operation, communicator, source, tag, site, function
+  Cancel,   // operation
+  Forget,   // operation
+  Enter,    // operation, communicator, signature, function, detail, data, site, members, needs, and these
+  Ask,      // kind, flags, communicator, source, tag, site, function, and the operations
+  More,     // only makes room for more acts; answered at once
+  Abort,    // code, site, function
+  Error,    // class, site, function: what MPI calls an error, and no handler of the program has got
+  Finish,   // MPI_Finalize
+};
+inline constexpr std::uint64_t act_word(Act act, std::size_t words) {
+  return static_cast<std::uint64_t>(act) << 32 | static_cast<std::uint64_t>(words);
+}
+
+// Flags of a question.
+inline constexpr std::uint64_t kMaySayNo = 1;
+inline constexpr std::uint64_t kKeeps = 2;
+inline constexpr std::uint64_t kOwnLook = 4;  // Reprise itself asks: the truth, and nothing is decided
+
+// Numbers in place of ranks and tags.
+inline constexpr std::uint64_t kNobody = UINT64_MAX;
+
+// A reply: yes, operation (of MPI_Mprobe), how many reports; each is: index, source, tag, bytes, data, flags, how many
+// contributions, and these.
+inline constexpr std::uint64_t kCancelled = 1;
+
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value, const std::timespec* timeout = nullptr);
+void futex_wake(std::atomic<std::uint32_t>& word, int how_many);
+
+}  // namespace reprise::virtual_world
