@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <fstream>
-#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -17,6 +18,7 @@
 #include "cli/choose_mpi.hpp"
 #include "cli/commands.hpp"
 #include "cli/explore_findings.hpp"
+#include "cli/explore_save.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
@@ -46,6 +48,8 @@ struct Options {
   bool quiet = false;
   std::string list;
   bool list_output = false;
+  bool no_save = false;
+  std::string directory;
 };
 
 // The program, once per worker, with memory that both sides see.
@@ -53,9 +57,14 @@ class Troupe {
  public:
   Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, int ranks, int workers) {
     std::vector<Process> processes;
+    // Where virtual time begins: a whole second, so that a program that prints it looks as usual.
+    const std::string clock = std::to_string(static_cast<std::int64_t>(std::time(nullptr)) * 1'000'000'000);
     for (int i = 0; i < workers; ++i) {
       stages_.push_back(value_or_fail(explore::StageMemory::make(ranks)));
-      const Variables variables{{"REPRISE_MODE", "explore"}, {"REPRISE_DIR", "."}, {"REPRISE_STAGE", stages_.back().path()}};
+      const Variables variables{{"REPRISE_MODE", "explore"},
+                                {"REPRISE_DIR", "."},
+                                {"REPRISE_CLOCK", clock},
+                                {"REPRISE_STAGE", stages_.back().path()}};
       Launch launch = prepare_solo_launch(command, mpi.found.mpi, mpi.preload_library, variables, {});
       processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});
     }
@@ -144,10 +153,13 @@ class Exploration {
 
   int run() {
     troupe_.await_readiness(std::max(60.0, options_.step_seconds));
-    findings_.names(troupe_.stage(0));
+    namer_.emplace(troupe_.stage(0));
     started_ = std::chrono::steady_clock::now();
-    for (const Buffering buffering : modes_of(options_.buffering)) explore(buffering);
+    for (const Buffering buffering : modes_of(options_.buffering))
+      while (!explore(buffering)) {
+      }
     if (const auto trouble = troupe_.trouble()) fail("{}", *trouble);
+    save();
     return report();
   }
 
@@ -156,7 +168,13 @@ class Exploration {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   }
 
-  void explore(Buffering buffering) {
+  // False: the program cancels receives that were thought to be settled. With this knowledge the search begins anew.
+  bool explore(Buffering buffering) {
+    Findings found = findings_;
+    std::set<std::uint64_t> cancelled = cancelled_sites_;
+    std::mutex mutex;
+    if (list_) list_.flush();
+    const auto listed = list_ ? list_.tellp() : std::streampos(0);
     explore::Limits limits;
     if (options_.max_orders > 0) limits.orders = options_.max_orders;
     if (options_.max_seconds > 0)
@@ -164,19 +182,24 @@ class Exploration {
                                        std::chrono::duration<double>(options_.max_seconds));
     explore::Search search(limits, [&](std::uint64_t order, explore::RunResult& result) {
       if (list_) list_ << order_line(order, buffering, result) << '\n';
-      findings_.add(result, buffering, before_ + order);
+      found.add(result, buffering, before_ + order);
     });
     std::vector<std::thread> workers;
     std::atomic<std::size_t> working{troupe_.size()};
     for (std::size_t i = 0; i < troupe_.size(); ++i)
       workers.emplace_back([&, i] {
-        explore::RunOptions run;
-        run.buffering = buffering;
-        run.poll_bound = options_.poll_bound;
+        explore::RunOptions run = run_options(buffering);
         std::optional<TemporaryDirectory> kept;
         if (options_.list_output) run.output = kept.emplace().path();
-        run.step_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options_.step_seconds * 1000));
-        search.work([&](const std::vector<std::uint32_t>& given) { return explore::Run(troupe_.stage(i), run).play(given); });
+        search.work([&](const std::vector<std::uint32_t>& given) {
+          auto result = explore::Run(troupe_.stage(i), run).play(given);
+          if (!result.decided_too_early.empty()) {
+            const std::lock_guard lock(mutex);
+            cancelled.insert(result.decided_too_early.begin(), result.decided_too_early.end());
+            search.stop();
+          }
+          return result;
+        });
         --working;
       });
     const bool shows = !options_.quiet && ::isatty(STDERR_FILENO) != 0;
@@ -191,8 +214,18 @@ class Exploration {
     }
     for (std::thread& worker : workers) worker.join();
     if (shows) fmt::print(stderr, "\r\033[K");
+    if (cancelled != cancelled_sites_) {
+      cancelled_sites_ = std::move(cancelled);
+      if (list_) {
+        list_.flush();
+        if (::truncate(options_.list.c_str(), listed) == 0) list_.seekp(listed);
+      }
+      return false;
+    }
+    findings_ = std::move(found);
     results_.push_back({buffering, search.totals()});
     before_ += results_.back().totals.orders;
+    return true;
   }
 
   void show_progress(const explore::Totals& totals, Buffering buffering) {
@@ -202,6 +235,41 @@ class Exploration {
                buffering == Buffering::None ? "not buffered" : buffering == Buffering::Infinite ? "buffered" : "either way");
   }
 
+  void save() {
+    constexpr std::size_t kMostSaved = 16;
+    OrderKeeper keeper(command_, mpi_.found.mpi, trace_name(command_, mpi_.found), options_.directory);
+    std::size_t saved = 0;
+    for (Finding& finding : findings_.all()) {
+      const bool again = finding.problem.category != explore::Category::Unstable &&
+                         finding.problem.category != explore::Category::Stalled;
+      if (options_.no_save || !again || saved++ >= kMostSaved) continue;
+      // What one order shows twice is kept once.
+      const auto same = std::find_if(findings_.all().begin(), findings_.all().end(), [&](const Finding& other) {
+        return other.order == finding.order && !other.saved.empty();
+      });
+      if (same != findings_.all().end()) {
+        finding.saved = same->saved;
+        continue;
+      }
+      finding.saved = keeper.keep(finding, options_.ranks, [&](const std::string& directory, std::uint64_t trace_id) {
+        explore::RunOptions run = run_options(finding.buffering);
+        run.trace = directory;
+        run.trace_id = trace_id;
+        run.output = directory;
+        return explore::Run(troupe_.stage(0), run).play(finding.options);
+      });
+    }
+  }
+
+  explore::RunOptions run_options(Buffering buffering) const {
+    explore::RunOptions run;
+    run.buffering = buffering;
+    run.poll_bound = options_.poll_bound;
+    run.step_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options_.step_seconds * 1000));
+    run.cancelled_sites = cancelled_sites_;
+    return run;
+  }
+
   int report();
 
   Options options_;
@@ -209,7 +277,9 @@ class Exploration {
   ChosenMpi mpi_;
   Troupe troupe_;
   Findings findings_;
+  std::optional<PlaceNamer> namer_;
   std::ofstream list_;
+  std::set<std::uint64_t> cancelled_sites_;
   std::chrono::steady_clock::time_point started_;
   std::vector<ModeResult> results_;
   std::uint64_t before_ = 0;
@@ -236,10 +306,10 @@ int Exploration::report() {
                               {"discarded", result.totals.discarded},
                               {"complete", !result.totals.stopped && !result.totals.cut_off}});
     }
-    out["errors"] = findings_.json();
+    out["errors"] = findings_.json(*namer_);
     fmt::print("{}\n", out.dump(2));
   } else {
-    findings_.print(orders, seconds());
+    findings_.print(orders, seconds(), *namer_);
     std::string covered;
     for (const ModeResult& result : results_)
       covered += fmt::format("{}sends {}: {}{}", covered.empty() ? "" : "; ", result.buffering == Buffering::None ? "not buffered" : result.buffering == Buffering::Infinite ? "buffered" : "buffered or not",
@@ -282,6 +352,9 @@ int explore_command(int argc, char** argv) {
   app.add_option("-j,--jobs", options.workers, "Orders tried at once (default: one per core)")->type_name("N");
   app.add_option("--list", options.list, "Write one line of JSON per order: who heard whom")->type_name("FILE");
   app.add_flag("--list-output", options.list_output, "With --list: what each rank wrote to its standard output, too");
+  app.add_option("-o,--output", options.directory, "Directory for failing orders (default: ./reprise.d/NAME-K)")
+      ->type_name("DIR");
+  app.add_flag("--no-save", options.no_save, "Do not keep failing orders");
   app.add_flag("--json", options.json, "The result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "No progress");
   const CommandLine line = split_command_line(argc, argv);

@@ -8,6 +8,8 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "cli/launch.hpp"
+#include "cli/speech.hpp"
 
 namespace reprise::cli {
 
@@ -34,11 +36,6 @@ const char* category_name(Category category) {
   return "";
 }
 
-void Findings::names(const virtual_world::Stage* stage) {
-  stage_ = stage;
-  addresses_.emplace(stage->server_pid);
-}
-
 // The same places in the same state are the same thing.
 void Findings::add(const explore::RunResult& result, Buffering buffering, std::uint64_t order) {
   for (const Problem& problem : result.problems) {
@@ -54,28 +51,29 @@ void Findings::add(const explore::RunResult& result, Buffering buffering, std::u
       if (!problem.needs_unbuffered) same->problem.needs_unbuffered = false;
       continue;
     }
-    Finding finding{problem, buffering, order, 1, {}};
+    Finding finding{problem, buffering, order, 1, {}, {}};
     for (const explore::Step& step : result.steps) finding.options.push_back(step.option);
     all_.push_back(std::move(finding));
   }
 }
 
-std::string Findings::line_of(std::uint64_t site) {
+std::string PlaceNamer::line(std::uint64_t site) {
   if (site == 0) return "";
-  const auto found = addresses_ ? addresses_->find(site) : std::nullopt;
+  const auto found = addresses_.find(site);
   return found ? lines_.find(found->first, "", found->second).text() : fmt::format("{:#x}", site);
 }
 
-std::string Findings::function_name(std::uint32_t function) const {
-  if (!stage_ || function >= virtual_world::kMostFunctions) return "";
-  return stage_->functions[function];
+std::string PlaceNamer::function(std::uint32_t number) const {
+  return number < virtual_world::kMostFunctions ? stage_->functions[number] : "";
 }
 
-void Findings::print_places(const Problem& problem) {
+namespace {
+
+void print_places(const Problem& problem, PlaceNamer& namer) {
   // Ranks at one place together, the odd ones first.
   std::map<std::pair<std::string, std::string>, std::vector<const Place*>> groups;
   for (const Place& place : problem.places)
-    groups[{line_of(place.site), function_name(place.function)}].push_back(&place);
+    groups[{namer.line(place.site), namer.function(place.function)}].push_back(&place);
   std::vector<std::pair<std::pair<std::string, std::string>, std::vector<const Place*>>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
@@ -91,7 +89,9 @@ void Findings::print_places(const Problem& problem) {
   }
 }
 
-void Findings::print(std::uint64_t orders, double seconds) {
+}  // namespace
+
+void Findings::print(std::uint64_t orders, double seconds, PlaceNamer& namer) const {
   for (const Finding& finding : all_) {
     std::string title = category_name(finding.problem.category);
     std::transform(title.begin(), title.end(), title.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -100,11 +100,13 @@ void Findings::print(std::uint64_t orders, double seconds) {
                finding.count > 1 ? fmt::format(" (and {} more)", finding.count - 1) : "");
     if (finding.problem.needs_unbuffered && finding.problem.category == Category::Deadlock)
       fmt::print("  unsafe: deadlocks when sends are not buffered\n");
-    print_places(finding.problem);
+    print_places(finding.problem, namer);
+    std::fflush(stdout);
+    if (!finding.saved.empty()) say("saved {0}; next: reprise replay {0}", printable(shell_words({finding.saved})));
   }
 }
 
-nlohmann::json Findings::json() {
+nlohmann::json Findings::json(PlaceNamer& namer) const {
   nlohmann::json out = nlohmann::json::array();
   for (const Finding& finding : all_) {
     nlohmann::json entry{{"category", category_name(finding.problem.category)},
@@ -114,13 +116,14 @@ nlohmann::json Findings::json() {
                          {"unsafe", finding.problem.needs_unbuffered},
                          {"options", finding.options}};
     if (!finding.problem.words.empty()) entry["what"] = finding.problem.words;
+    if (!finding.saved.empty()) entry["saved"] = finding.saved;
     entry["ranks"] = nlohmann::json::array();
     entry["calls"] = nlohmann::json::array();
     for (const Place& place : finding.problem.places) {
       entry["ranks"].push_back(place.rank);
       entry["calls"].push_back({{"rank", place.rank},
-                                {"call", function_name(place.function)},
-                                {"at", line_of(place.site)},
+                                {"call", namer.function(place.function)},
+                                {"at", namer.line(place.site)},
                                 {"detail", place.detail}});
     }
     out.push_back(std::move(entry));

@@ -16,31 +16,38 @@ namespace reprise::cli {
 
 const char* category_name(explore::Category category);
 
+// Functions and source lines of a program that is explored.
+class PlaceNamer {
+ public:
+  explicit PlaceNamer(const virtual_world::Stage* stage) : stage_(stage), addresses_(stage->server_pid) {}
+  std::string line(std::uint64_t site);
+  std::string function(std::uint32_t number) const;
+
+ private:
+  const virtual_world::Stage* stage_;
+  explore::Addresses addresses_;
+  analyze::SourceLines lines_;
+};
+
+struct Finding {
+  explore::Problem problem;
+  explore::Buffering buffering = explore::Buffering::Infinite;
+  std::uint64_t order = 0;             // the first
+  std::uint64_t count = 1;             // in how many
+  std::vector<std::uint32_t> options;  // that lead there
+  std::string saved;                   // a trace
+};
+
 class Findings {
  public:
-  // Whose functions and addresses they are.
-  void names(const virtual_world::Stage* stage);
   void add(const explore::RunResult& result, explore::Buffering buffering, std::uint64_t order);
 
   bool any() const { return !all_.empty(); }
-  void print(std::uint64_t orders, double seconds);
-  nlohmann::json json();
+  std::vector<Finding>& all() { return all_; }
+  void print(std::uint64_t orders, double seconds, PlaceNamer& namer) const;
+  nlohmann::json json(PlaceNamer& namer) const;
 
  private:
-  struct Finding {
-    explore::Problem problem;
-    explore::Buffering buffering;
-    std::uint64_t order = 0;   // the first
-    std::uint64_t count = 1;   // in how many
-    std::vector<std::uint32_t> options;
-  };
-  std::string line_of(std::uint64_t site);
-  std::string function_name(std::uint32_t function) const;
-  void print_places(const explore::Problem& problem);
-
-  const virtual_world::Stage* stage_ = nullptr;
-  std::optional<explore::Addresses> addresses_;
-  analyze::SourceLines lines_;
   std::vector<Finding> all_;
 };
 

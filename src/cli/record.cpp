@@ -3,7 +3,6 @@
 // Whatever happens to the program, the trace is closed properly afterwards: open chunks of dead ranks are sealed, and
 // the manifest says how the run ended. Whatever happens to Reprise, the program's result and exit status are its own.
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,12 +25,11 @@
 #include "cli/leftovers.hpp"
 #include "cli/libraries.hpp"
 #include "cli/options.hpp"
-#include "cli/registry.hpp"
+#include "cli/run_manifest.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
 #include "cli/trace_notes.hpp"
-#include "cli/version.hpp"
-#include "trace/rank_reader.hpp"
+#include "trace/chunk_writer.hpp"
 
 namespace reprise::cli {
 
@@ -45,28 +43,6 @@ struct Options {
   bool no_deadlocks = false;   // threads are not watched
   bool quiet = false;
 };
-
-std::uint64_t random_id() {
-  std::uint64_t id = 0;
-  if (::getrandom(&id, sizeof id, 0) != sizeof id)
-    id = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) ^
-         static_cast<std::uint64_t>(::getpid()) << 48;
-  return id;
-}
-
-trace::Manifest describe_run(const std::vector<std::string>& command, const std::string& mpi) {
-  trace::Manifest manifest;
-  manifest.trace_id = random_id();
-  manifest.reprise_version = kVersion;
-  manifest.command = command;
-  manifest.working_directory = working_directory();
-  manifest.mpi = mpi;
-  manifest.host = host_name();
-  manifest.architecture = machine_architecture();
-  manifest.user = ::getuid();
-  manifest.started = ::time(nullptr);
-  return manifest;
-}
 
 // Launchers note the children that they reap in `exits`; these are the ones that came to us.
 void note_exits(int dir_fd, const Job& job) {
@@ -153,15 +129,6 @@ void summarise(const analyze::RunEnd& end, const NewTrace& trace, const std::str
   say("recorded {}, {}, {} in {}{}", counted(end.ranks.size(), "rank"), counted(calls, "call"),
       human_bytes(trace_size(trace.fd.get())), printable(trace.path), how);
   say("next: reprise replay{}", trace.in_home ? "" : " " + shell_words({trace.path}));
-}
-
-void remember(const trace::Manifest& manifest) {
-  if (!is_own(manifest)) register_trace(manifest);
-}
-
-std::string mpi_library_of(int dir_fd, std::uint64_t trace_id, std::uint32_t rank) {
-  const auto reader = trace::RankReader::open(dir_fd, rank, trace_id);
-  return reader ? std::string(reader->info("mpi-library")) : "";
 }
 
 // Space for the last words about a run that fills the disk: given back just before they are written.

@@ -128,6 +128,7 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
                         {"REPRISE_IGNORE_SENT", options.ignore_sent || debugged ? "1" : "0"},
                         {"REPRISE_MONITOR", monitor.address()},
                         {"REPRISE_PLACES", monitor.places()}};
+    if (debugged && !options.debugger.rr) variables.emplace_back("REPRISE_STOP_AT_END", "1");
     if (options.ranks.size() > 1) {
       variables.emplace_back("REPRISE_COMPANIONS", counters.path());
       variables.emplace_back("REPRISE_TOGETHER", fmt::format("{}", fmt::join(options.ranks, ",")));

@@ -140,10 +140,31 @@ void discard(const NewTrace& trace) {
   if (trace.in_home) ::rmdir(kTraceHome);  // only if it is empty now
 }
 
+namespace {
+
+// What `explore` leaves holds one trace per failing order: if there is only one, it is meant.
+std::string only_order_in(const std::string& path) {
+  const UniqueFd directory = open_directory(path);
+  struct stat info {};
+  if (!directory || ::fstatat(directory.get(), "manifest.json", &info, AT_SYMLINK_NOFOLLOW) == 0) return path;
+  std::vector<std::string> orders;
+  for_each_entry(directory.get(), [&](std::string_view entry) {
+    if (entry.starts_with("order-") && parse_number(entry.substr(6))) orders.emplace_back(entry);
+  });
+  if (orders.empty()) return path;
+  std::sort(orders.begin(), orders.end());
+  if (orders.size() > 1)
+    fail("{} holds {} failing orders; name one, for example {}/{}", printable(path), orders.size(), printable(path), orders[0]);
+  return path + '/' + orders[0];
+}
+
+}  // namespace
+
 OpenTrace open_trace(const std::string& argument) {
   OpenTrace trace;
   trace.path = argument.empty() ? latest_trace() : argument;
   while (trace.path.size() > 1 && trace.path.back() == '/') trace.path.pop_back();
+  trace.path = only_order_in(trace.path);
   trace.files = trace.path;
   if (!argument.empty() && is_bundle(trace.path)) {
     trace.unpacked.emplace(unpack_bundle(trace.path));

@@ -43,6 +43,7 @@ Configuration read_environment() {
   if (configuration.mode == Mode::Replay && *environment("REPRISE_RANK"))
     configuration.solo_rank = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANK"), nullptr, 10));
   configuration.compares_sent = *environment("REPRISE_IGNORE_SENT") != '1';
+  configuration.stops_at_end = *environment("REPRISE_STOP_AT_END") == '1';
   configuration.alone = *environment("REPRISE_ALONE") == '1';
   unsetenv("REPRISE_ALONE");  // not for the programs that this one starts
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
@@ -109,12 +110,13 @@ void Session::decline(const std::string& why) {
 
 void Session::becomes_virtual_rank() { g_mode.store(Mode::Explore, std::memory_order_relaxed); }
 
-void Session::records_from_here(const char* directory, std::uint64_t trace_id) {
+void Session::records_from_here(const char* directory, std::uint64_t trace_id, std::uint32_t rank) {
   configuration_.mode = Mode::Record;
   configuration_.directory = directory;
   configuration_.trace_id = trace_id;
   configuration_.data = "all";
-  recorder_begun_ = main_.recorder.begin(functions_);
+  early_rank_ = rank;
+  if (!recorder_begun_) recorder_begun_ = main_.recorder.begin(functions_);
   g_mode.store(recorder_begun_ ? Mode::Record : Mode::Passive, std::memory_order_relaxed);
 }
 
@@ -361,6 +363,7 @@ void Session::end_as_recorded() {
     const trace::End end = main_.replayer->stream().reader().end();
     if (end.kind == trace::EndKind::Exited) _exit(end.value);
   }
+  if (configuration_.stops_at_end) raise(SIGTRAP);  // a debugger shows where that is
   kill(getpid(), SIGKILL);
   for (;;) pause();
 }

@@ -31,6 +31,7 @@ struct Configuration {
   std::uint64_t data_limit = UINT64_MAX;
   std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
   bool compares_sent = true;               // and does it send what it sent then?
+  bool stops_at_end = false;               // of a run that was cut off, for a debugger
   bool finds_deadlocks = true;             // among threads
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
 };
@@ -67,7 +68,7 @@ class Session {
 
   // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
   void becomes_virtual_rank();
-  void records_from_here(const char* directory, std::uint64_t trace_id);
+  void records_from_here(const char* directory, std::uint64_t trace_id, std::uint32_t rank);
 
   // Recording: are the values that reach this rank recorded, too?
   bool records_data() const { return records_data_; }

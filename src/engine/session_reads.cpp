@@ -60,10 +60,12 @@ void Session::open_early_log() {
 }
 
 Mode Session::early_read_mode(const FunctionTable& functions) {
-  if (configuration_.mode != Mode::Record && configuration_.mode != Mode::Replay) return Mode::Passive;
+  // A process whose copies are explored keeps them, too: a copy may be recorded.
+  const bool records = configuration_.mode == Mode::Record || configuration_.mode == Mode::Explore;
+  if (!records && configuration_.mode != Mode::Replay) return Mode::Passive;
   if (reads_stopped_ || reads_paused_ || early_reads_ > kMaxEarlyReads) return Mode::Passive;
   if (!early_begun_) begin_early_reads(functions);
-  if (configuration_.mode == Mode::Record) return recorder_begun_ ? Mode::Record : Mode::Passive;
+  if (records) return recorder_begun_ ? Mode::Record : Mode::Passive;
   return Mode::Replay;
 }
 

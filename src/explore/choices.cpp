@@ -22,7 +22,7 @@ std::optional<Choice> Matcher::receive_choice(int rank) const {
     const int number = who.pending[i];
     const Receive& receive = at_receive(number);
     const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
-    const bool may_be_cancelled = receive.cancel_at && !receive.sleeps;
+    const bool may_be_cancelled = receive.cancel_at && !receive.takes;
     if (found.empty() && !may_be_cancelled) continue;
     Choice choice{Choice::About::Receive, rank, number, {}};
     for (const int message : found) choice.options.push_back(take_option(message));
@@ -110,10 +110,26 @@ std::optional<Choice> Matcher::question_choice(int rank) const {
 // Does the rank wait for just this?
 bool Matcher::waits_for(int rank, int receive) const {
   const Rank& who = at(rank);
-  if (!who.asks || who.question.kind != Question::Kind::All || who.question.may_say_no) return false;
+  if (!who.asks || who.question.kind != Question::Kind::All) return false;
+  if (who.question.may_say_no && !who.will_say_yes) return false;
   return std::any_of(who.question.operations.begin(), who.question.operations.end(), [&](OperationId id) {
     const Operation* const found = operation(rank, id);
     return found && found->kind == Operation::Kind::Receive && found->index == receive;
+  });
+}
+
+bool Matcher::is_unsettled(int number) const {
+  const Receive& receive = at_receive(number);
+  return receive.may_be_cancelled && !receive.cancel_at && !at(receive.rank).ended && !waits_for(receive.rank, number);
+}
+
+// Could a later receive of the same rank have what this one could have?
+bool Matcher::wanted_by_others(const Choice& choice) const {
+  const Rank& who = at(choice.rank);
+  return std::any_of(who.pending.begin(), who.pending.end(), [&](int other) {
+    return other > choice.subject && std::any_of(choice.options.begin(), choice.options.end(), [&](const Option& option) {
+             return option.message >= 0 && accepts(at_receive(other).wanted, mail(option.message));
+           });
   });
 }
 
@@ -134,6 +150,7 @@ bool Matcher::could_come(const Choice& choice) const {
   };
   if (choice.about == Choice::About::Receive) {
     const Receive& receive = at_receive(choice.subject);
+    if (is_unsettled(choice.subject)) return true;
     return may_still_send(receive.wanted, receive.closed, waits_for(choice.rank, choice.subject));
   }
   if (choice.about == Choice::About::Send) return false;
@@ -178,6 +195,7 @@ std::optional<Choice> Matcher::next_choice() {
   // What has no option left waits for others; but it is one that others need not wait for.
   const auto urgency = [&](const Choice& choice) {
     if (choice.options.empty()) return 9;
+    if (choice.about == Choice::About::Receive && is_unsettled(choice.subject)) return 8;
     if (choice.about == Choice::About::Receive) return waits_for(choice.rank, choice.subject) ? 0 : 2;
     if (choice.about == Choice::About::Send) return 4;
     const Question& question = at(choice.rank).question;
@@ -190,7 +208,8 @@ std::optional<Choice> Matcher::next_choice() {
   if (first == all.end() || first->options.empty()) return std::nullopt;
   const std::size_t others = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
-  if (others > 1 && could_come(*first))
+  const bool passes_on = first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
+  if ((others > 1 || passes_on) && could_come(*first))
     first->options.push_back(plain_option(Option::Kind::Sleep));
   return std::move(*first);
 }
@@ -218,9 +237,12 @@ std::vector<Answer> Matcher::apply(const Choice& choice, const Option& option) {
   }
   needs_check_ = true;
   if (choice.about == Choice::About::Receive) {
-    at_receive(choice.subject).sleeps = true;
-    for (const Option& other : choice.options)
-      if (other.message >= 0) at_receive(choice.subject).closed.push_back(mail(other.message).source);
+    Receive& receive = at_receive(choice.subject);
+    receive.sleeps = true;
+    for (const Option& other : choice.options) {
+      if (other.message >= 0) receive.closed.push_back(mail(other.message).source);
+      if (other.kind == Option::Kind::Cancelled) receive.takes = true;
+    }
     return {};
   }
   who.sleeps = true;

@@ -18,8 +18,11 @@ std::uint64_t digest(std::uint64_t comm, std::uint32_t number) {
 
 }  // namespace
 
-Matcher::Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound)
-    : buffering_(buffering), poll_bound_(poll_bound), ranks_(static_cast<std::size_t>(ranks)) {}
+Matcher::Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound, std::set<std::uint64_t> cancelled_sites)
+    : buffering_(buffering),
+      poll_bound_(poll_bound),
+      cancelled_sites_(std::move(cancelled_sites)),
+      ranks_(static_cast<std::size_t>(ranks)) {}
 
 // --- what the ranks do ------------------------------------------------------------------------------------------------
 
@@ -47,6 +50,7 @@ void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint6
   receive.posted_at = new_event(rank);
   receive.site = site;
   receive.function = function;
+  receive.may_be_cancelled = cancelled_sites_.contains(site);
   receives_.push_back(std::move(receive));
   at(rank).receives.push_back(number);
   at(rank).pending.push_back(number);
@@ -58,6 +62,7 @@ void Matcher::cancel(int rank, OperationId id) {
   if (!found || found->kind != Operation::Kind::Receive) return;  // sends are never cancelled in time
   Receive& receive = at_receive(found->index);
   if (receive.cancel_at) return;
+  if (receive.took >= 0 && !receive.may_be_cancelled) decided_too_early_.insert(receive.site);
   receive.cancel_at = new_event(rank);
   needs_check_ = true;
 }
@@ -140,7 +145,7 @@ bool Matcher::force_receives(int rank) {
   for (std::size_t i = 0; i < who.pending.size();) {
     const int number = who.pending[i];
     const Receive& receive = at_receive(number);
-    if (receive.wanted.source != kAnybody && !receive.cancel_at) {
+    if (receive.wanted.source != kAnybody && !receive.cancel_at && !is_unsettled(number)) {
       const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
       if (!found.empty()) {
         take(number, found.front());

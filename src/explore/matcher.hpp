@@ -15,7 +15,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -66,7 +66,9 @@ struct Receive {
   bool cancelled = false;
   std::optional<std::uint32_t> cancel_at;  // event: the program has asked for it
   std::vector<int> closed;                 // senders whose messages it will not take
-  bool sleeps = false;                     // it will take one that is not there yet
+  bool sleeps = false;                     // it will not take any that is there now
+  bool takes = false;                      // and it will not be cancelled either
+  bool may_be_cancelled = false;           // the program may yet do so, as long as it does not wait for it
   std::uint64_t site = 0;
   std::uint32_t function = 0;
 
@@ -149,7 +151,8 @@ struct Mismatch {
 
 class Matcher {
  public:
-  Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound);
+  // `cancelled_sites`: receives posted there are sometimes cancelled.
+  Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound, std::set<std::uint64_t> cancelled_sites = {});
 
   // -- what the ranks do, each in its own order --
   void send(int rank, OperationId id, Message message, SendMode mode);
@@ -178,6 +181,9 @@ class Matcher {
   bool cut_by_poll_bound() const { return cut_by_poll_bound_; }
   // MPI_Waitsome could report more sets than are tried.
   bool cut_sets() const { return cut_sets_; }
+  // Receives that were decided too early: they were posted at these places and cancelled later. The search must begin
+  // anew, with this knowledge.
+  const std::set<std::uint64_t>& decided_too_early() const { return decided_too_early_; }
   const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
@@ -289,10 +295,15 @@ class Matcher {
   std::vector<std::uint32_t> ready(const Rank& rank) const;
   bool could_come(const Choice& choice) const;
   bool waits_for(int rank, int receive) const;
+  // It need not be decided yet.
+  bool is_unsettled(int receive) const;
+  bool wanted_by_others(const Choice& choice) const;
   void drop_impossible(Choice& choice);
 
   Buffering buffering_;
   std::uint32_t poll_bound_;
+  std::set<std::uint64_t> cancelled_sites_;
+  std::set<std::uint64_t> decided_too_early_;
   std::vector<Rank> ranks_;
   std::vector<Message> messages_;
   std::vector<Receive> receives_;

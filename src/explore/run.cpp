@@ -42,7 +42,7 @@ void put_string(char (&to)[1024], const Word& text) {
 Run::Run(virtual_world::Stage* stage, const RunOptions& options)
     : stage_(stage),
       options_(options),
-      matcher_(static_cast<int>(stage->ranks), options.buffering, options.poll_bound),
+      matcher_(static_cast<int>(stage->ranks), options.buffering, options.poll_bound, options.cancelled_sites),
       ends_(stage->ranks),
       waiting_(stage->ranks),
       asked_(stage->ranks) {}

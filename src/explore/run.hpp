@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,14 @@ struct RunResult {
   std::vector<std::vector<std::string>> taken;
   std::vector<int> blocked;  // ranks
   std::vector<std::string> output;  // per rank, if it was kept
+  std::set<std::uint64_t> decided_too_early;  // Matcher::decided_too_early
 };
 
 struct RunOptions {
   Buffering buffering = Buffering::Infinite;
   std::uint32_t poll_bound = 2;
   std::chrono::milliseconds step_timeout{10000};
+  std::set<std::uint64_t> cancelled_sites;
   std::string output;     // a directory: what the ranks write goes there
   std::string trace;      // a directory: the run is recorded
   std::uint64_t trace_id = 0;
@@ -98,6 +101,7 @@ class Run {
   void conclude(RunResult& result);
   Place place_of(int rank) const;
   void look_for_leftovers(RunResult& result);
+  bool stuck_anyway(const std::vector<int>& blocked) const;
 
   virtual_world::Stage* stage_;
   RunOptions options_;

@@ -70,7 +70,41 @@ void Run::look_for_leftovers(RunResult& result) {
     if (!problem->places.empty()) result.problems.push_back(std::move(*problem));
 }
 
+// Is somebody left who could not go on even if every send were buffered, whatever those did who then could? The largest
+// set of ranks in which everybody waits for members, or for ranks that have ended.
+bool Run::stuck_anyway(const std::vector<int>& blocked) const {
+  std::set<int> stuck(blocked.begin(), blocked.end());
+  const auto helps = [&](int rank) { return !stuck.contains(rank) && !matcher_.has_ended(rank); };
+  const auto may_come = [&](const Wanted& wanted) {
+    if (wanted.source != kAnybody) return helps(wanted.source);
+    for (int rank = 0; rank < matcher_.ranks(); ++rank)
+      if (helps(rank)) return true;
+    return false;
+  };
+  const auto may_complete = [&](int rank, OperationId id) {
+    const Matcher::Operation* const operation = matcher_.operation(rank, id);
+    if (!operation || matcher_.is_complete_if_buffered(*operation)) return true;
+    const auto index = static_cast<std::size_t>(operation->index);
+    if (operation->kind == Matcher::Operation::Kind::Receive) return may_come(matcher_.receives()[index].wanted);
+    if (operation->kind == Matcher::Operation::Kind::Send) return helps(matcher_.messages()[index].dest);
+    const auto absent = matcher_.missing(operation->index);
+    return std::all_of(absent.begin(), absent.end(), helps);
+  };
+  const auto may_go_on = [&](int rank) {
+    const Question& question = *matcher_.question(rank);
+    if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) return may_come(question.wanted);
+    const auto completes = [&](OperationId id) { return may_complete(rank, id); };
+    const auto& all = question.operations;
+    return question.kind == Question::Kind::All ? std::all_of(all.begin(), all.end(), completes)
+                                                : std::any_of(all.begin(), all.end(), completes);
+  };
+  while (std::erase_if(stuck, may_go_on) > 0) {
+  }
+  return !stuck.empty();
+}
+
 void Run::conclude(RunResult& result) {
+  result.decided_too_early = matcher_.decided_too_early();
   result.cut_off = matcher_.cut_by_poll_bound() || matcher_.cut_sets();
   if (std::any_of(result.problems.begin(), result.problems.end(),
                   [](const Problem& problem) { return problem.category == Category::Stalled; }))
@@ -113,14 +147,8 @@ void Run::conclude(RunResult& result) {
     return;
   }
   Problem problem{livelock_ ? Category::Livelock : Category::Deadlock, {}, 0, "", false};
-  for (const int rank : result.blocked) {
-    problem.places.push_back(place_of(rank));
-    for (const OperationId id : matcher_.question(rank)->operations)
-      if (const auto* operation = matcher_.operation(rank, id);
-          operation && !matcher_.is_complete(*operation) && matcher_.is_complete_if_buffered(*operation))
-        problem.needs_unbuffered = true;
-  }
-  // Those that have ended are part of the picture: somebody may wait for them.
+  for (const int rank : result.blocked) problem.places.push_back(place_of(rank));
+  problem.needs_unbuffered = options_.buffering != Buffering::Infinite && !stuck_anyway(result.blocked);
   result.problems.push_back(std::move(problem));
 }
 

@@ -89,7 +89,7 @@ json text_to_json(const std::string& text) {
 json to_json(const Manifest& manifest) {
   json command = json::array();
   for (const std::string& argument : manifest.command) command.push_back(text_to_json(argument));
-  return {
+  json facts = {
       {"format", kFormatVersion},
       {"format-readable-from", kOldestReadable},
       {"trace-id", hex64(manifest.trace_id)},
@@ -111,6 +111,8 @@ json to_json(const Manifest& manifest) {
       {"exits", text_to_json(manifest.exits)},
       {"notes", text_to_json(manifest.notes)},
   };
+  if (manifest.explored) facts["explored"] = true;
+  return facts;
 }
 
 std::string checksum_of(const json& facts) {
@@ -196,6 +198,7 @@ Manifest from_json(json facts) {
   if (!complete.is_boolean()) refuse_content("\"complete\" is not true or false");
   manifest.complete = complete.get<bool>();
   manifest.exit_status = integer<int>(facts, "exit-status");
+  manifest.explored = facts.contains("explored") && facts["explored"] == true;
   manifest.ended = text_member(facts, "ended");
   manifest.exits = text_from(member(facts, "exits"), "exits", kMaxAppended);
   manifest.notes = text_from(member(facts, "notes"), "notes", kMaxAppended);

@@ -25,6 +25,7 @@ struct Manifest {
   std::uint32_t logs = 0;    // of the ranks that came far enough to have one
   bool complete = false;     // the record command itself lived to the end of the run
   int exit_status = 0;       // as record ended (128+signal)
+  bool explored = false;     // made by `explore`, in a world without a launcher, and replayed there
   std::string ended;         // in words, for people: "exit status 3", "SIGKILL of rank 2"
   // While the run lasts, these are files beside the manifest that many processes append to. When it is over they are
   // kept here, where the checksum covers them.

@@ -58,7 +58,8 @@ void report_to_doctor() {
 void become_virtual_rank(Entry& entry, int thread_level) {
   g_mpi_is_up = true;
   if (live::serve(thread_level)) {
-    Session::get().records_from_here(live::actor().stage()->directory, live::actor().stage()->trace_id);
+    Session::get().records_from_here(live::actor().stage()->directory, live::actor().stage()->trace_id,
+                                     static_cast<std::uint32_t>(live::actor().rank()));
     entry.begin(Call{});
   }
   live::enter_world();

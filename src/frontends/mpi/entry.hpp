@@ -46,6 +46,15 @@ struct ThreadState {
 };
 inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 
+// While it lives, what this thread asks the library is asked by Reprise itself.
+class OwnLook {
+ public:
+  OwnLook() { t_state.own_look = true; }
+  ~OwnLook() { t_state.own_look = false; }
+  OwnLook(const OwnLook&) = delete;
+  OwnLook& operator=(const OwnLook&) = delete;
+};
+
 // With what an error handler of the program was called last.
 struct RaisedError {
   int code = 0;

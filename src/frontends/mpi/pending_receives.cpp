@@ -1,6 +1,7 @@
 #include "frontends/mpi/pending_receives.hpp"
 
 #include "engine/session.hpp"
+#include "frontends/mpi/entry.hpp"
 #include "frontends/mpi/status.hpp"
 
 namespace reprise::mpi {
@@ -138,6 +139,7 @@ bool PendingReceives::look_at(Receive* receive) {
   MPI_Status status{};
   status.MPI_SOURCE = -1;
   // The library's own: what the program has not seen is not among the values that reached it.
+  const OwnLook look;
   const auto get_status = library_function<int (*)(MPI_Request, int*, MPI_Status*)>(Function::Request_get_status);
   if (get_status(receive->request, &flag, &status) != MPI_SUCCESS || !flag) return false;
   resolve(receive, status);

@@ -8,6 +8,7 @@
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/program_caller.hpp"
 #include "frontends/sys/read.hpp"
+#include "frontends/sys/virtual_time.hpp"
 
 using namespace reprise::sys;
 
@@ -19,7 +20,7 @@ constinit Next<pid_t()> g_gettid{"gettid"};
 constinit Next<int(pid_t, int)> g_kill{"kill"};
 constinit Next<int(pid_t, int, union sigval)> g_sigqueue{"sigqueue"};
 
-// In replay: what the program was told, and what is true. A forked child goes on with what its parent was told.
+// In replay, and in an explored rank: what the program was told, and what is true. A forked child goes on with what its parent was told.
 struct Told {
   std::atomic<pid_t> told{0};
   std::atomic<pid_t> real{0};
@@ -30,7 +31,7 @@ constinit Told g_parent;
 pid_t tell(Function function, const void* caller, Next<pid_t()>& real, Told& told) {
   const pid_t pid = read_number(function, caller, 0, [&] { return real(); });
   const Mode mode = reprise::engine::mode();
-  if (mode != Mode::Replay && mode != Mode::Armed) return pid;
+  if (mode != Mode::Replay && mode != Mode::Armed && !g_time_is_virtual) return pid;
   if (const pid_t actual = real(); actual != pid) {
     told.real.store(actual, std::memory_order_relaxed);
     told.told.store(pid, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 
 #include "frontends/function_table.hpp"
 #include "frontends/sys/program_caller.hpp"
+#include "frontends/sys/virtual_time.hpp"
 
 namespace reprise::sys {
 
@@ -27,7 +28,8 @@ Mode decide(Mode mode, const void* caller) {
     be_born();
     mode = engine::mode();
   }
-  if (mode == Mode::Passive || mode == Mode::Doctor || mode == Mode::Explore) return Mode::Passive;
+  if (mode == Mode::Passive || mode == Mode::Doctor) return Mode::Passive;
+  if (!g_time_is_virtual && Session::get().configuration().mode == Mode::Explore) begin_virtual_time();
   if (!engine::t_stream) {
     if (!g_other_threads_noted.load(std::memory_order_relaxed) && called_by_program(caller)) {
       g_other_threads_noted.store(true, std::memory_order_relaxed);
@@ -37,12 +39,14 @@ Mode decide(Mode mode, const void* caller) {
   }
   if (!called_by_program(caller)) return Mode::Passive;
   mpi::t_state.inside = true;
+  if (mode == Mode::Explore) return mode;
   const Mode now = Session::get().read_mode(frontends::all_functions());
   if (now == Mode::Passive) mpi::t_state.inside = false;
   return now;
 }
 
 void Read::begin(Function function, const void* caller, std::int64_t about, std::int64_t bytes) {
+  function_ = function;
   what_.function = frontends::id_of(function);
   what_.caller = caller;
   what_.arguments[engine::kTag] = about;
@@ -51,11 +55,22 @@ void Read::begin(Function function, const void* caller, std::int64_t about, std:
 
 bool Read::answers(std::span<std::int64_t> numbers) {
   const KeepErrno keep;
+  if (g_time_is_virtual) {
+    const bool answered = answer_virtually(function_, numbers);
+    if (answered) log(numbers);
+    return answered;
+  }
   return mode_ == Mode::Replay && Session::get().replay_numbers(what_, numbers, error_);
 }
 
 bool Read::answers(std::span<std::uint8_t> room, std::size_t& size) {
   const KeepErrno keep;
+  if (g_time_is_virtual) {
+    size = room.size();
+    const bool answered = answer_virtually(room);
+    if (answered) log(std::span<const std::uint8_t>(room));
+    return answered;
+  }
   return mode_ == Mode::Replay && Session::get().replay_bytes(what_, room, size, error_);
 }
 

@@ -23,7 +23,7 @@ inline void be_born() {
   engine::Session::get();
 }
 
-// Record, Replay, or Passive: forward it. In the first two cases t_state.inside is set.
+// Record, Replay, Explore, or Passive: forward it. Otherwise t_state.inside is set.
 Mode decide(Mode mode, const void* caller);
 
 inline Mode mode_for(const void* caller) {
@@ -49,7 +49,7 @@ class Read {
 
   bool passes() const { return mode_ == Mode::Passive; }
 
-  // In replay, from the log. False: make the real call. error() is then the errno that it failed with, or 0.
+  // In replay, from the log; in an explored rank, made up. False: make the real call. error() is then the errno that it failed with, or 0.
   bool answers(std::span<std::int64_t> numbers);
   bool answers(std::span<std::uint8_t> room, std::size_t& size);
   int error() const { return error_; }
@@ -63,6 +63,7 @@ class Read {
   void begin(Function function, const void* caller, std::int64_t about, std::int64_t bytes);
 
   Mode mode_;
+  Function function_{};
   int error_ = 0;
   engine::Session::Read what_;
 };

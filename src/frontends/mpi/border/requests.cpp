@@ -29,6 +29,7 @@ void BorderRequests::settle_namesake(MPI_Request handle) {
     return;
   MPI_Status status{};
   int flag = 0;
+  const OwnLook look;
   using Ask = int (*)(MPI_Request, int*, MPI_Status*);
   if (library_function<Ask>(Function::Request_get_status)(handle, &flag, &status) == MPI_SUCCESS && flag)
     earlier->operation.log_completion(earlier->post, MPI_SUCCESS, status);
@@ -98,6 +99,7 @@ void BorderRequests::look_at_kept() {
   for (MPI_Request handle : looked_at) {
     MPI_Status status{};
     int flag = 0;
+    const OwnLook look;
     using Ask = int (*)(MPI_Request, int*, MPI_Status*);
     const int rc = library_function<Ask>(Function::Request_get_status)(handle, &flag, &status);
     if (rc == MPI_SUCCESS && !flag) {

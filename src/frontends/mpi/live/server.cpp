@@ -16,6 +16,7 @@
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/live/provider.hpp"
 #include "frontends/mpi/live/refusal.hpp"
+#include "frontends/sys/virtual_time.hpp"
 
 namespace reprise::mpi::live {
 
@@ -89,6 +90,7 @@ void become_rank(Stage* stage, int rank, pid_t server) {
   if (syscall(SYS_getppid) != server) _exit(0);
   engine::Session::get().becomes_virtual_rank();
   actor() = Actor(stage, rank);
+  sys::becomes_rank(rank);
   redirect_output(stage, rank);
   set_launcher_variables(rank, static_cast<int>(stage->ranks));
 }
@@ -181,6 +183,9 @@ int finalized(int* flag) {
   return MPI_SUCCESS;
 }
 
+double wtime() { return static_cast<double>(sys::virtual_nanoseconds()) * 1e-9; }
+double wtick() { return 1e-6; }
+
 int abort(MPI_Comm, int code) {
   actor().ask(Act::Abort, {static_cast<std::uint64_t>(code), this_site(), this_function()});
   _exit(code & 0xff);
@@ -192,6 +197,8 @@ void enter_world() {
   put_in_place_of_library(Function::Finalize, &finalize);
   put_in_place_of_library(Function::Finalized, &finalized);
   put_in_place_of_library(Function::Abort, &abort);
+  put_in_place_of_library(Function::Wtime, &wtime);
+  put_in_place_of_library(Function::Wtick, &wtick);
   put_world_at_border();
   put_groups_at_border();
   put_topologies_at_border();

@@ -1,0 +1,75 @@
+#include "cli/explore_save.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "analyze/run_end.hpp"
+#include "base/text.hpp"
+#include "cli/leftovers.hpp"
+#include "cli/run_manifest.hpp"
+#include "cli/speech.hpp"
+
+namespace reprise::cli {
+
+using explore::Category;
+
+namespace {
+
+// As a run with this problem would end.
+int exit_status_of(const explore::Problem& problem) {
+  switch (problem.category) {
+    case Category::Crash: return 128 + static_cast<int>(problem.number);
+    case Category::Failure:
+    case Category::Abort: return static_cast<int>(problem.number & 0xff) != 0 ? static_cast<int>(problem.number & 0xff) : 1;
+    case Category::LostSend:
+    case Category::LostReceive:
+    case Category::NoFinalize: return 0;
+    default: return 1;
+  }
+}
+
+bool shows(const explore::RunResult& result, const explore::Problem& problem) {
+  return std::any_of(result.problems.begin(), result.problems.end(), [&](const explore::Problem& again) {
+    return again.category == problem.category && again.places.size() == problem.places.size();
+  });
+}
+
+}  // namespace
+
+std::string OrderKeeper::keep(const Finding& finding, int ranks, const Play& play) {
+  if (!home_) {
+    home_ = make_trace_directory(wanted_, name_);
+    set_latest(*home_);
+  }
+  const NewTrace order = make_trace_directory(fmt::format("{}/order-{}", home_->path, finding.order), "");
+  const int dir_fd = order.fd.get();
+  trace::Manifest manifest = describe_run(command_, mpi_);
+  manifest.explored = true;
+  value_or_fail(trace::write_manifest(dir_fd, manifest));
+  const auto started = std::chrono::steady_clock::now();
+  const explore::RunResult result = play(order.absolute, manifest.trace_id);
+  manifest.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  seal_ranks(dir_fd, manifest.trace_id, {});
+  const auto logs = ranks_with_logs(dir_fd);
+  if (!shows(result, finding.problem) || logs.empty()) {
+    say("order {} did not show the same again, and is not kept", finding.order);
+    return "";
+  }
+  manifest.ranks = static_cast<std::uint32_t>(ranks);
+  manifest.logs = static_cast<std::uint32_t>(logs.size());
+  manifest.mpi_library = mpi_library_of(dir_fd, manifest.trace_id, logs.front());
+  manifest.complete = true;
+  manifest.exit_status = exit_status_of(finding.problem);
+  manifest.ended = category_name(finding.problem.category);
+  if (!finding.problem.words.empty()) manifest.ended += ": " + finding.problem.words;
+  if (const auto notes = read_file_at(dir_fd, "notes", 8u << 20, false)) manifest.notes = *notes;
+  value_or_fail(trace::write_manifest(dir_fd, manifest));
+  ::unlinkat(dir_fd, "notes", 0);
+  remember(manifest);
+  return order.path;
+}
+
+}  // namespace reprise::cli

@@ -1,0 +1,34 @@
+// Orders that fail are kept as traces, with all values: each is run once more, recorded, and can be replayed without a
+// launcher, or one rank of it alone in a debugger.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/explore_findings.hpp"
+#include "cli/trace_dir.hpp"
+
+namespace reprise::cli {
+
+class OrderKeeper {
+ public:
+  // `wanted`: a directory; empty: ./reprise.d/NAME-K.
+  OrderKeeper(std::vector<std::string> command, std::string mpi, std::string name, std::string wanted)
+      : command_(std::move(command)), mpi_(std::move(mpi)), name_(std::move(name)), wanted_(std::move(wanted)) {}
+
+  // `play` runs the order, recorded into this directory.
+  using Play = std::function<explore::RunResult(const std::string& directory, std::uint64_t trace_id)>;
+  // Where it was kept; empty if it did not happen again, which is said.
+  std::string keep(const Finding& finding, int ranks, const Play& play);
+
+ private:
+  std::vector<std::string> command_;
+  std::string mpi_;
+  std::string name_;
+  std::string wanted_;
+  std::optional<NewTrace> home_;
+};
+
+}  // namespace reprise::cli

@@ -1,0 +1,24 @@
+// What an explored rank reads from clocks and random sources: the same in every run.
+//
+// Time is virtual there: every read of a clock is a microsecond after the one before. Random bytes follow from the rank
+// and from how many were drawn before.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "frontends/sys/functions.hpp"
+
+namespace reprise::sys {
+
+inline bool g_time_is_virtual = false;
+// Before MPI_Init, for all ranks; and then for one of them.
+void begin_virtual_time();
+void becomes_rank(int rank);
+
+std::int64_t virtual_nanoseconds();
+// False: this function is answered as usual.
+bool answer_virtually(Function function, std::span<std::int64_t> numbers);
+bool answer_virtually(std::span<std::uint8_t> bytes);
+
+}  // namespace reprise::sys
