@@ -64,6 +64,7 @@ class Troupe {
       const Variables variables{{"REPRISE_MODE", "explore"},
                                 {"REPRISE_DIR", "."},
                                 {"REPRISE_CLOCK", clock},
+                                {"LD_BIND_NOW", "1"},  // once, and not in every copy again
                                 {"REPRISE_STAGE", stages_.back().path()}};
       Launch launch = prepare_solo_launch(command, mpi.found.mpi, mpi.preload_library, variables, {});
       processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});

@@ -78,6 +78,7 @@ void stand_alone() {
   put_completion_at_border(true);
   put_communication_at_border(true);
   put_probes_at_border(true);
+  name_members();
   put_world_at_border();
   put_groups_at_border();
   put_topologies_at_border();

@@ -187,7 +187,7 @@ int Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag) {
 
 }  // namespace
 
-void put_world_at_border() {
+void name_members() {
   Communicator all;
   std::vector<int> everybody(static_cast<std::size_t>(provider().ranks()));
   for (std::size_t i = 0; i < everybody.size(); ++i) everybody[i] = static_cast<int>(i);
@@ -197,7 +197,9 @@ void put_world_at_border() {
   self.local = Group({all.rank});
   world().add(handle_key(handles().comm_world), std::move(all));
   world().add(handle_key(handles().comm_self), std::move(self));
+}
 
+void put_world_at_border() {
   put_in_world(Function::Comm_rank, &Comm_rank);
   put_in_world(Function::Comm_size, &Comm_size);
   put_in_world(Function::Comm_remote_size, &Comm_remote_size);

@@ -64,14 +64,16 @@ void open_as(const char* path, int flags, int descriptor) {
   close(fd);
 }
 
-// What it writes is kept only if somebody wants it.
-void redirect_output(const Stage* stage, int rank) {
+// What the ranks write is kept only if somebody wants it.
+void silence() {
   open_as("/dev/null", O_RDONLY, STDIN_FILENO);
-  std::string path = "/dev/null";
-  if (stage->keeps_output) path = std::string(stage->output) + "/rank-" + std::to_string(rank) + ".out";
-  open_as(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
-  if (stage->keeps_output) path = std::string(stage->output) + "/rank-" + std::to_string(rank) + ".err";
-  open_as(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDERR_FILENO);
+  open_as("/dev/null", O_WRONLY, STDOUT_FILENO);
+  open_as("/dev/null", O_WRONLY, STDERR_FILENO);
+}
+void keep_output(const Stage* stage, int rank) {
+  const std::string path = std::string(stage->output) + "/rank-" + std::to_string(rank);
+  open_as((path + ".out").c_str(), O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO);
+  open_as((path + ".err").c_str(), O_WRONLY | O_CREAT | O_APPEND, STDERR_FILENO);
 }
 
 // Programs that ask the launcher's variables who they are get the right answer.
@@ -85,13 +87,25 @@ void set_launcher_variables(int rank, int ranks) {
     setenv(name, all.c_str(), 1);
 }
 
+// When a rank exits, its own exit handlers and the destructors of its objects have run before any library is taken down.
+// Those of the MPI library and what that pulled in would only take time: this one comes first.
+bool g_is_rank = false;
+int g_exit_status = 0;
+__attribute__((destructor)) void leave_at_once() {
+  if (!g_is_rank) return;
+  std::fflush(nullptr);
+  _exit(g_exit_status);
+}
+
 void become_rank(Stage* stage, int rank, pid_t server) {
+  g_is_rank = true;
+  on_exit([](int status, void*) { g_exit_status = status; }, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (syscall(SYS_getppid) != server) _exit(0);
   engine::Session::get().becomes_virtual_rank();
   actor() = Actor(stage, rank);
   sys::becomes_rank(rank);
-  redirect_output(stage, rank);
+  if (stage->keeps_output) keep_output(stage, rank);
   set_launcher_variables(rank, static_cast<int>(stage->ranks));
 }
 
@@ -124,6 +138,8 @@ void refuse(const char* call, const char* reason) {
   _exit(125);
 }
 
+void put_everything();
+
 bool serve(int thread_level) {
   Stage* const stage = Actor::open(std::getenv("REPRISE_STAGE"));
   if (!stage) engine::Session::get().give_up("the explorer's memory cannot be opened");
@@ -134,10 +150,8 @@ bool serve(int thread_level) {
   own_communicator();
   g_world_is_the_library = true;
   set_provider(&live_provider());
-  put_point_to_point();
-  put_completion();
-  put_probes();
-  put_collectives();
+  put_everything();
+  silence();
   const pid_t server = own_pid();
   stage->server_pid = server;
   set_state(stage, ServerState::Ready);
@@ -193,7 +207,13 @@ int abort(MPI_Comm, int code) {
 
 }  // namespace
 
-void enter_world() {
+void enter_world() { name_members(); }
+
+void put_everything() {
+  put_point_to_point();
+  put_completion();
+  put_probes();
+  put_collectives();
   put_in_place_of_library(Function::Finalize, &finalize);
   put_in_place_of_library(Function::Finalized, &finalized);
   put_in_place_of_library(Function::Abort, &abort);
