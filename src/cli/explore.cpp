@@ -49,6 +49,7 @@ struct Options {
   std::string list;
   bool list_output = false;
   bool no_save = false;
+  std::uint64_t keep = 0;
   std::string directory;
 };
 
@@ -58,7 +59,10 @@ class Troupe {
   Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, int ranks, int workers) {
     std::vector<Process> processes;
     // Where virtual time begins: a whole second, so that a program that prints it looks as usual.
-    const std::string clock = std::to_string(static_cast<std::int64_t>(std::time(nullptr)) * 1'000'000'000);
+    std::timespec monotonic{};
+    ::clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    constexpr std::int64_t kNano = 1'000'000'000;
+    const std::string clock = fmt::format("{},{}", std::int64_t{std::time(nullptr)} * kNano, std::int64_t{monotonic.tv_sec} * kNano);
     for (int i = 0; i < workers; ++i) {
       stages_.push_back(value_or_fail(explore::StageMemory::make(ranks)));
       const Variables variables{{"REPRISE_MODE", "explore"},
@@ -157,9 +161,9 @@ class Exploration {
     namer_.emplace(troupe_.stage(0));
     started_ = std::chrono::steady_clock::now();
     for (const Buffering buffering : modes_of(options_.buffering))
-      while (!explore(buffering)) {
+      while (!interrupted_ && !explore(buffering)) {
       }
-    if (const auto trouble = troupe_.trouble()) fail("{}", *trouble);
+    if (const auto trouble = troupe_.trouble(); trouble && !interrupted_) fail("{}", *trouble);
     save();
     return report();
   }
@@ -172,6 +176,7 @@ class Exploration {
   // False: the program cancels receives that were thought to be settled. With this knowledge the search begins anew.
   bool explore(Buffering buffering) {
     Findings found = findings_;
+    std::optional<Finding> wanted;
     std::set<std::uint64_t> cancelled = cancelled_sites_;
     std::mutex mutex;
     if (list_) list_.flush();
@@ -184,6 +189,7 @@ class Exploration {
     explore::Search search(limits, [&](std::uint64_t order, explore::RunResult& result) {
       if (list_) list_ << order_line(order, buffering, result) << '\n';
       found.add(result, buffering, before_ + order);
+      if (before_ + order == options_.keep) wanted = Finding{{}, buffering, options_.keep, 1, options_of(result), {}};
     });
     std::vector<std::thread> workers;
     std::atomic<std::size_t> working{troupe_.size()};
@@ -210,7 +216,7 @@ class Exploration {
         interrupted_ = true;
         search.stop();
       }
-      if (troupe_.trouble()) search.stop();
+      if (!interrupted_ && troupe_.trouble()) search.stop();
       if (shows) show_progress(search.totals(), buffering);
     }
     for (std::thread& worker : workers) worker.join();
@@ -224,6 +230,7 @@ class Exploration {
       return false;
     }
     findings_ = std::move(found);
+    if (wanted) wanted_ = std::move(wanted);
     results_.push_back({buffering, search.totals()});
     before_ += results_.back().totals.orders;
     return true;
@@ -240,10 +247,19 @@ class Exploration {
     constexpr std::size_t kMostSaved = 16;
     OrderKeeper keeper(command_, mpi_.found.mpi, trace_name(command_, mpi_.found), options_.directory);
     std::size_t saved = 0;
+    const auto again = [&](Finding& finding) {
+      return keeper.keep(finding, options_.ranks, [&](const std::string& directory, std::uint64_t trace_id) {
+        explore::RunOptions run = run_options(finding.buffering);
+        run.trace = directory;
+        run.trace_id = trace_id;
+        run.output = directory;
+        return explore::Run(troupe_.stage(0), run).play(finding.options);
+      });
+    };
     for (Finding& finding : findings_.all()) {
-      const bool again = finding.problem.category != explore::Category::Unstable &&
+      const bool repeats = finding.problem.category != explore::Category::Unstable &&
                          finding.problem.category != explore::Category::Stalled;
-      if (options_.no_save || !again || saved++ >= kMostSaved) continue;
+      if (options_.no_save || !repeats || saved++ >= kMostSaved) continue;
       // What one order shows twice is kept once.
       const auto same = std::find_if(findings_.all().begin(), findings_.all().end(), [&](const Finding& other) {
         return other.order == finding.order && !other.saved.empty();
@@ -252,14 +268,12 @@ class Exploration {
         finding.saved = same->saved;
         continue;
       }
-      finding.saved = keeper.keep(finding, options_.ranks, [&](const std::string& directory, std::uint64_t trace_id) {
-        explore::RunOptions run = run_options(finding.buffering);
-        run.trace = directory;
-        run.trace_id = trace_id;
-        run.output = directory;
-        return explore::Run(troupe_.stage(0), run).play(finding.options);
-      });
+      finding.saved = again(finding);
     }
+    const bool kept = std::any_of(findings_.all().begin(), findings_.all().end(), [&](const Finding& finding) {
+      return finding.order == options_.keep && !finding.saved.empty();
+    });
+    if (wanted_ && !kept) wanted_->saved = again(*wanted_);
   }
 
   explore::RunOptions run_options(Buffering buffering) const {
@@ -281,6 +295,7 @@ class Exploration {
   std::optional<PlaceNamer> namer_;
   std::ofstream list_;
   std::set<std::uint64_t> cancelled_sites_;
+  std::optional<Finding> wanted_;  // an order that is kept although nothing is wrong with it
   std::chrono::steady_clock::time_point started_;
   std::vector<ModeResult> results_;
   std::uint64_t before_ = 0;
@@ -317,6 +332,8 @@ int Exploration::report() {
                              counted(result.totals.orders, "order"),
                              result.totals.discarded > 0 ? fmt::format(" ({} discarded)", result.totals.discarded) : "");
     say("{}{} in {:.1f} s ({})", complete ? "all " : "", counted(orders, "order") + (complete ? " explored" : ""), seconds(), covered);
+    if (wanted_ && !wanted_->saved.empty())
+      say("saved {0}; next: reprise replay {0}", printable(shell_words({wanted_->saved})));
     if (!complete)
       say("not all was covered: {}", interrupted_ ? "interrupted" : stopped ? "stopped by a limit" : "polls were answered \"no\" only so often in a row (--poll-bound)");
   }
@@ -355,6 +372,7 @@ int explore_command(int argc, char** argv) {
   app.add_flag("--list-output", options.list_output, "With --list: what each rank wrote to its standard output, too");
   app.add_option("-o,--output", options.directory, "Directory for failing orders (default: ./reprise.d/NAME-K)")
       ->type_name("DIR");
+  app.add_option("--keep-order", options.keep, "Keep this order, too, whatever it does")->type_name("N");
   app.add_flag("--no-save", options.no_save, "Do not keep failing orders");
   app.add_flag("--json", options.json, "The result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "No progress");

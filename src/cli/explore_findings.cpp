@@ -24,6 +24,7 @@ const char* category_name(Category category) {
     case Category::Livelock: return "livelock";
     case Category::Mismatch: return "collective mismatch";
     case Category::Crash: return "crash";
+    case Category::Assertion: return "assertion failure";
     case Category::Failure: return "non-zero exit";
     case Category::Abort: return "abort";
     case Category::MpiError: return "MPI error";
@@ -34,6 +35,12 @@ const char* category_name(Category category) {
     case Category::Unstable: return "nondeterminism";
   }
   return "";
+}
+
+std::vector<std::uint32_t> options_of(const explore::RunResult& result) {
+  std::vector<std::uint32_t> options;
+  for (const explore::Step& step : result.steps) options.push_back(step.option);
+  return options;
 }
 
 // The same places in the same state are the same thing.
@@ -51,9 +58,7 @@ void Findings::add(const explore::RunResult& result, Buffering buffering, std::u
       if (!problem.needs_unbuffered) same->problem.needs_unbuffered = false;
       continue;
     }
-    Finding finding{problem, buffering, order, 1, {}, {}};
-    for (const explore::Step& step : result.steps) finding.options.push_back(step.option);
-    all_.push_back(std::move(finding));
+    all_.push_back({problem, buffering, order, 1, options_of(result), {}});
   }
 }
 
@@ -73,19 +78,24 @@ void print_places(const Problem& problem, PlaceNamer& namer) {
   // Ranks at one place together, the odd ones first.
   std::map<std::pair<std::string, std::string>, std::vector<const Place*>> groups;
   for (const Place& place : problem.places)
-    groups[{namer.line(place.site), namer.function(place.function)}].push_back(&place);
+    groups[{namer.line(place.site), place.site != 0 ? namer.function(place.function) : ""}].push_back(&place);
   std::vector<std::pair<std::pair<std::string, std::string>, std::vector<const Place*>>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
+  // What was the last that the program did in MPI is not where it ended.
+  const bool before = problem.category == Category::Crash || problem.category == Category::Assertion ||
+                      problem.category == Category::Failure || problem.category == Category::NoFinalize ||
+                      problem.category == Category::Stalled;
   for (const auto& [where, places] : sorted) {
-    std::vector<std::uint32_t> ranks;
-    for (const Place* place : places) ranks.push_back(static_cast<std::uint32_t>(place->rank));
-    const bool alone = ranks.size() == 1 && problem.places.size() > 2 && sorted.size() > 1;
-    const bool same = std::all_of(places.begin(), places.end(),
-                                  [&](const Place* place) { return place->detail == places.front()->detail; });
-    fmt::print("  {:<10} {}  {}{}{}\n", (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks), where.first,
-               where.second, same && !places.front()->detail.empty() ? " " + places.front()->detail : "",
-               alone ? "    <- alone here" : "");
+    std::map<std::string, std::vector<std::uint32_t>> by_detail;
+    for (const Place* place : places) by_detail[place->detail].push_back(static_cast<std::uint32_t>(place->rank));
+    const bool alone = places.size() == 1 && problem.places.size() > 2 && sorted.size() > 1;
+    for (auto& [detail, ranks] : by_detail) {
+      std::sort(ranks.begin(), ranks.end());
+      fmt::print("  {:<10} {}{}  {}{}{}\n", (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks),
+                 before && !where.first.empty() ? "after " : "", where.first, where.second, detail.empty() ? "" : " " + detail,
+                 alone ? "    <- alone here" : "");
+    }
   }
 }
 
@@ -122,7 +132,7 @@ nlohmann::json Findings::json(PlaceNamer& namer) const {
     for (const Place& place : finding.problem.places) {
       entry["ranks"].push_back(place.rank);
       entry["calls"].push_back({{"rank", place.rank},
-                                {"call", namer.function(place.function)},
+                                {"call", place.site != 0 ? namer.function(place.function) : ""},
                                 {"at", namer.line(place.site)},
                                 {"detail", place.detail}});
     }

@@ -38,6 +38,9 @@ struct Finding {
   std::string saved;                   // a trace
 };
 
+// The options that a run took.
+std::vector<std::uint32_t> options_of(const explore::RunResult& result);
+
 class Findings {
  public:
   void add(const explore::RunResult& result, explore::Buffering buffering, std::uint64_t order);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 
 #include "analyze/run_end.hpp"
 #include "base/text.hpp"
@@ -21,6 +22,7 @@ namespace {
 // As a run with this problem would end.
 int exit_status_of(const explore::Problem& problem) {
   switch (problem.category) {
+    case Category::Assertion:
     case Category::Crash: return 128 + static_cast<int>(problem.number);
     case Category::Failure:
     case Category::Abort: return static_cast<int>(problem.number & 0xff) != 0 ? static_cast<int>(problem.number & 0xff) : 1;
@@ -31,15 +33,32 @@ int exit_status_of(const explore::Problem& problem) {
   }
 }
 
-bool shows(const explore::RunResult& result, const explore::Problem& problem) {
+// Of an order that is kept for itself, nothing is expected.
+bool shows(const explore::RunResult& result, const Finding& finding) {
+  const explore::Problem& problem = finding.problem;
+  if (problem.places.empty()) return true;
   return std::any_of(result.problems.begin(), result.problems.end(), [&](const explore::Problem& again) {
     return again.category == problem.category && again.places.size() == problem.places.size();
   });
 }
 
+// What the program said last, if it ended itself because something was wrong.
+void name_assertion(Finding& finding, int dir_fd) {
+  if (finding.problem.category != Category::Crash || finding.problem.number != SIGABRT) return;
+  const auto said =
+      read_file_at(dir_fd, fmt::format("rank-{}.err", finding.problem.places[0].rank), 1u << 20, false);
+  if (!said) return;
+  for (const std::string_view line : split(*said, '\n'))
+    if (line.find("ssertion") != std::string_view::npos) {
+      finding.problem.category = Category::Assertion;
+      finding.problem.words = printable(line);
+      return;
+    }
+}
+
 }  // namespace
 
-std::string OrderKeeper::keep(const Finding& finding, int ranks, const Play& play) {
+std::string OrderKeeper::keep(Finding& finding, int ranks, const Play& play) {
   if (!home_) {
     home_ = make_trace_directory(wanted_, name_);
     set_latest(*home_);
@@ -54,16 +73,18 @@ std::string OrderKeeper::keep(const Finding& finding, int ranks, const Play& pla
   manifest.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   seal_ranks(dir_fd, manifest.trace_id, {});
   const auto logs = ranks_with_logs(dir_fd);
-  if (!shows(result, finding.problem) || logs.empty()) {
+  if (!shows(result, finding) || logs.empty()) {
     say("order {} did not show the same again, and is not kept", finding.order);
     return "";
   }
+  if (!finding.problem.places.empty()) name_assertion(finding, dir_fd);
   manifest.ranks = static_cast<std::uint32_t>(ranks);
   manifest.logs = static_cast<std::uint32_t>(logs.size());
   manifest.mpi_library = mpi_library_of(dir_fd, manifest.trace_id, logs.front());
   manifest.complete = true;
-  manifest.exit_status = exit_status_of(finding.problem);
-  manifest.ended = category_name(finding.problem.category);
+  const bool fails = !finding.problem.places.empty();
+  manifest.exit_status = fails ? exit_status_of(finding.problem) : 0;
+  manifest.ended = fails ? category_name(finding.problem.category) : "exit status 0";
   if (!finding.problem.words.empty()) manifest.ended += ": " + finding.problem.words;
   if (const auto notes = read_file_at(dir_fd, "notes", 8u << 20, false)) manifest.notes = *notes;
   value_or_fail(trace::write_manifest(dir_fd, manifest));

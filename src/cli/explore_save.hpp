@@ -21,7 +21,8 @@ class OrderKeeper {
   // `play` runs the order, recorded into this directory.
   using Play = std::function<explore::RunResult(const std::string& directory, std::uint64_t trace_id)>;
   // Where it was kept; empty if it did not happen again, which is said.
-  std::string keep(const Finding& finding, int ranks, const Play& play);
+  // A failed assertion is recognised by what the program says there.
+  std::string keep(Finding& finding, int ranks, const Play& play);
 
  private:
   std::vector<std::string> command_;

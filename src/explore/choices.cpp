@@ -15,21 +15,24 @@ Option plain_option(Option::Kind kind) { return {kind, -1, {}}; }
 
 }  // namespace
 
-// The first of a rank's receives that can have anything. Later ones could only have what this one leaves.
-std::optional<Choice> Matcher::receive_choice(int rank) const {
+// On each communicator, the first of a rank's receives that can have anything. Later ones could only have what this one
+// leaves; those on other communicators have nothing to do with it.
+void Matcher::add_receive_choices(int rank, std::vector<Choice>& all) const {
   const Rank& who = at(rank);
+  std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < who.pending.size(); ++i) {
     const int number = who.pending[i];
     const Receive& receive = at_receive(number);
+    if (seen.contains(receive.wanted.comm)) continue;
     const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
     const bool may_be_cancelled = receive.cancel_at && !receive.takes;
     if (found.empty() && !may_be_cancelled) continue;
+    seen.insert(receive.wanted.comm);
     Choice choice{Choice::About::Receive, rank, number, {}};
     for (const int message : found) choice.options.push_back(take_option(message));
     if (may_be_cancelled) choice.options.push_back(plain_option(Option::Kind::Cancelled));
-    return choice;
+    all.push_back(std::move(choice));
   }
-  return std::nullopt;
 }
 
 // What the question of a rank could report now.
@@ -186,7 +189,7 @@ void Matcher::drop_impossible(Choice& choice) {
 std::optional<Choice> Matcher::next_choice() {
   std::vector<Choice> all;
   for (int rank = 0; rank < ranks(); ++rank) {
-    if (auto choice = receive_choice(rank)) all.push_back(std::move(*choice));
+    add_receive_choices(rank, all);
     if (auto choice = question_choice(rank)) all.push_back(std::move(*choice));
     if (at(rank).asks && at(rank).question.may_say_no && !at(rank).will_say_yes && polls_too_long(at(rank)))
       cut_by_poll_bound_ = true;

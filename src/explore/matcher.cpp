@@ -1,6 +1,7 @@
 #include "explore/matcher.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "explore/feasibility.hpp"
 
@@ -251,10 +252,14 @@ Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
   Answer answer;
   answer.rank = rank;
   const std::uint32_t event = new_event(rank);
+  bool is_news = reported.empty();
   for (const std::uint32_t index : reported) {
     const OperationId id = who.question.operations[index];
-    const Operation* const found = operation(rank, id);
-    if (!found) continue;  // inactive
+    const auto known = who.operations.find(id);
+    if (known == who.operations.end()) continue;  // inactive
+    Operation* const found = &known->second;
+    is_news |= !found->seen;
+    found->seen = true;
     Report report = report_on(*found);
     report.index = index;
     report.operation = id;
@@ -280,7 +285,8 @@ Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
     if (!who.question.keeps) who.operations.erase(id);
     answer.reports.push_back(std::move(report));
   }
-  if (who.question.may_say_no) who.refusals.erase(who.question.site);
+  // Only news begins a new row of polls: a program may look at what it knows again and again.
+  if (who.question.may_say_no && is_news) who.refusals.erase(who.question.site);
   who.asks = false;
   return answer;
 }
@@ -304,7 +310,8 @@ Answer Matcher::answer_no(int rank) {
 Answer Matcher::answer_probe(int rank, int number) {
   Rank& who = at(rank);
   const std::uint32_t event = new_event(rank);
-  const Message& message = mail(number);
+  Message& message = mail(number);
+  const bool is_news = !std::exchange(message.shown, true);
   Answer answer;
   answer.rank = rank;
   Report report;
@@ -329,7 +336,7 @@ Answer Matcher::answer_probe(int rank, int number) {
     answer.taken = who.taken++;
     who.operations[answer.taken] = {Operation::Kind::Receive, taker};
   }
-  if (who.question.may_say_no) who.refusals.erase(who.question.site);
+  if (who.question.may_say_no && is_news) who.refusals.erase(who.question.site);
   answer.reports.push_back(std::move(report));
   who.asks = false;
   return answer;
@@ -351,6 +358,9 @@ std::optional<Answer> Matcher::forced_answer(int rank) {
   for (std::uint32_t i = 0; i < question.operations.size(); ++i)
     if (is_active(who, question.operations[i])) active.push_back(i);
   if (active.empty()) return answer(rank, {});
+  const auto is_known = [&](std::uint32_t index) { return operation(rank, question.operations[index])->seen; };
+  if (question.kind == Question::Kind::All && std::all_of(active.begin(), active.end(), is_known))
+    return answer(rank, std::move(active));
   if (may_refuse) return std::nullopt;
   const bool all = std::all_of(active.begin(), active.end(), [&](std::uint32_t index) {
     return is_complete(*operation(rank, question.operations[index]));

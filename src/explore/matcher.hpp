@@ -52,6 +52,7 @@ struct Message {
   bool synchronous = false;
   bool optional = false;  // mixed buffering: it may or may not be
   bool stuck = false;     // chosen: nobody ever takes it, and its sender waits for ever
+  bool shown = false;     // by a probe
   int taken_by = -1;      // a receive
   std::uint32_t sent_at = 0;  // event
   std::uint64_t site = 0;
@@ -161,7 +162,7 @@ class Matcher {
   void enter(int rank, OperationId id, Entrance entrance);
   void ask(int rank, Question question);
   void forget(int rank, OperationId id);  // nobody will ask about it any more
-  void ended(int rank);
+  void ended(int rank);  // it has called MPI_Finalize, or is gone: nothing will come from there
 
   // Makes every forced match. Those that can go on.
   std::vector<Answer> settle();
@@ -200,6 +201,7 @@ class Matcher {
   struct Operation {
     enum class Kind : std::uint8_t { Send, Receive, Collective } kind = Kind::Send;
     int index = -1;
+    bool seen = false;  // the program knows that it is complete (MPI_Request_get_status)
   };
   const Operation* operation(int rank, OperationId id) const;
   bool is_complete(const Operation& operation) const;
@@ -290,7 +292,7 @@ class Matcher {
   std::uint32_t new_event(int rank) { return at(rank).events++; }
   bool polls_too_long(const Rank& rank) const;
 
-  std::optional<Choice> receive_choice(int rank) const;
+  void add_receive_choices(int rank, std::vector<Choice>& all) const;
   std::optional<Choice> question_choice(int rank) const;
   std::vector<std::uint32_t> ready(const Rank& rank) const;
   bool could_come(const Choice& choice) const;

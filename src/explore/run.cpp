@@ -197,12 +197,15 @@ void Run::read_script(int rank, RunResult& result) {
       case Act::Error:
         result.problems.push_back({Category::MpiError,
                                    {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
-                                   signed_number(words[0]), "", false});
+                                   signed_number(words[0]),
+                                   std::string(reinterpret_cast<const char*>(words + 3)),
+                                   false});
         fatal_ = true;
         matcher_.ended(rank);
         break;
       case Act::Finish:
         ends_[static_cast<std::size_t>(rank)].finished = true;
+        matcher_.ended(rank);
         break;
     }
   }

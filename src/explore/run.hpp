@@ -25,6 +25,7 @@ enum class Category : std::uint8_t {
   Livelock,
   Mismatch,     // of collectives
   Crash,        // a signal
+  Assertion,    // the program itself says that something is wrong
   Failure,      // a non-zero exit status
   Abort,        // MPI_Abort
   MpiError,     // an error class that nobody handled

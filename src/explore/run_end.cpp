@@ -138,6 +138,11 @@ void Run::conclude(RunResult& result) {
       problem.places.push_back({member.rank, entrance.site, entrance.function,
                                 entrance.detail >= 0 ? fmt::format("root {}", entrance.detail) : ""});
     }
+    const Place& first = problem.places[0];
+    const Place& second = problem.places[1];
+    problem.words = first.function != second.function ? "different collectives"
+                    : first.detail != second.detail   ? "different roots"
+                                                      : "different operations";
     result.problems.push_back(std::move(problem));
     return;
   }

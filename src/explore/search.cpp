@@ -55,8 +55,9 @@ void Search::work(const Play& play) {
     const std::lock_guard lock(mutex_);
     leave_open(next, result);
     cut_off_ |= result.cut_off;
-    if (result.counts) visit_(++orders_, result);
-    else ++discarded_;
+    if (!result.counts) ++discarded_;
+    else if (orders_ < limits_.orders) visit_(++orders_, result);
+    else limited_ = true;  // another worker was faster
     --busy_;
     changed_.notify_all();
   }

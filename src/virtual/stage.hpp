@@ -91,7 +91,7 @@ enum class Act : std::uint32_t {
   Ask,      // kind, flags, communicator, source, tag, site, function, and the operations
   More,     // only makes room for more acts; answered at once
   Abort,    // code, site, function
-  Error,    // class, site, function: what MPI calls an error, and no handler of the program has got
+  Error,    // class, site, function, 16 words of text: what MPI calls an error, and no handler of the program has got
   Finish,   // MPI_Finalize
 };
 inline constexpr std::uint64_t act_word(Act act, std::size_t words) {

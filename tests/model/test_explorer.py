@@ -44,7 +44,7 @@ def model_outcomes(program, buffering):
 def explored_outcomes(reprise, binary, ranks, buffering, directory):
     listing = directory / f"{buffering}.list"
     run = subprocess.run([reprise, "explore", "-n", str(ranks), "--buffering", buffering, "--poll-bound", POLLS, "-j", "1",
-                          "--list", listing, "--list-output", "--json", "--", binary, "-"],
+                          "--list", listing, "--list-output", "--json", "--no-save", "--", binary, "-"],
                          capture_output=True, text=True, timeout=600)
     if run.returncode not in (0, 1):
         raise RuntimeError(f"explore ended with {run.returncode}: {run.stderr}")

@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bad_input
 import cli
 import divergence
+import explore
 import families
 import faults
 import harness
@@ -56,6 +57,7 @@ SUITES = {
     "show": show.cases,
     "threads": threads.cases,
     "solo": solo.cases,
+    "explore": explore.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }

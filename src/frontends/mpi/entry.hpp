@@ -28,7 +28,7 @@ using engine::Mode;
 //
 // `through_fortran`: the call in flight came through the Fortran layer. `fortran_caller` is where the program has called
 // the Fortran layer that is about to call us (fortran.hpp), `fortran_types` the types that it gave for what it receives,
-// if there is one per rank.
+// and `fortran_sent_types` those for what it sends, if there is one per rank.
 struct ThreadState {
   bool inside = false;
   bool opaque = false;
@@ -43,6 +43,7 @@ struct ThreadState {
   const void* caller = nullptr;
   const void* fortran_caller = nullptr;
   const void* fortran_types = nullptr;
+  const void* fortran_sent_types = nullptr;
 };
 inline thread_local ThreadState t_state __attribute__((tls_model("initial-exec")));
 

@@ -42,8 +42,12 @@ class FortranCall {
   ~FortranCall() {
     t_state.fortran_caller = outer_;
     t_state.fortran_types = nullptr;
+    t_state.fortran_sent_types = nullptr;
   }
-  void has_types(Word received) { t_state.fortran_types = received; }
+  void has_types(Word sent, Word received) {
+    t_state.fortran_sent_types = sent;
+    t_state.fortran_types = received;
+  }
   FortranCall(const FortranCall&) = delete;
   FortranCall& operator=(const FortranCall&) = delete;
 

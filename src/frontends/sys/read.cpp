@@ -56,7 +56,7 @@ void Read::begin(Function function, const void* caller, std::int64_t about, std:
 bool Read::answers(std::span<std::int64_t> numbers) {
   const KeepErrno keep;
   if (g_time_is_virtual) {
-    const bool answered = answer_virtually(function_, numbers);
+    const bool answered = answer_virtually(function_, what_.arguments[engine::kTag], numbers);
     if (answered) log(numbers);
     return answered;
   }

@@ -2,6 +2,7 @@
 // ago or, for clocks that start with the machine, far ahead. So it is moved by as much as the clock's last answer is
 // away from the real time: the wait then lasts as long as it was meant to.
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,12 +11,16 @@
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/read.hpp"
 #include "frontends/sys/timed_waits.hpp"
+#include "frontends/sys/virtual_time.hpp"
 
 using namespace reprise::sys;
 
 namespace {
 
 constinit Next<int(clockid_t, int, const timespec*, timespec*)> g_clock_nanosleep{"clock_nanosleep"};
+constinit Next<int(const timespec*, timespec*)> g_nanosleep{"nanosleep"};
+constinit Next<int(useconds_t)> g_usleep{"usleep"};
+constinit Next<unsigned(unsigned)> g_sleep{"sleep"};
 constexpr std::int64_t kNano = 1'000'000'000;
 constexpr clockid_t kClocks = 16;
 
@@ -27,6 +32,16 @@ std::int64_t real_time(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);  // ours, which gives this library the real one
   return now.tv_sec * kNano + now.tv_nsec;
+}
+
+std::int64_t number_of(const timespec& time) { return time.tv_sec * kNano + time.tv_nsec; }
+
+// Of an explored rank: nobody is faster because it sleeps.
+bool pauses_virtually(const void* caller, std::int64_t nanoseconds) {
+  if (!g_time_is_virtual || mode_for(caller) == Mode::Passive) return false;
+  reprise::mpi::t_state.inside = false;
+  advance_virtual_time(nanoseconds);
+  return true;
 }
 
 clockid_t nearest_clock(std::int64_t time) {
@@ -47,7 +62,7 @@ Until::Until(const timespec* time, clockid_t clock, const void* caller) : time_(
   const Mode mode = mode_for(caller);
   if (mode == Mode::Passive) return;
   reprise::mpi::t_state.inside = false;
-  if (mode != Mode::Replay) return;
+  if (mode != Mode::Replay && !g_time_is_virtual) return;
   const std::int64_t wait = time->tv_sec * kNano + time->tv_nsec - answered(clock);
   const std::int64_t end = real_time(clock) + std::max<std::int64_t>(wait, 0);
   moved_ = {end / kNano, end % kNano};
@@ -58,15 +73,43 @@ Until::Until(const timespec* time, clockid_t clock, const void* caller) : time_(
 Until::Until(const timespec* time, const void* caller)
     : Until(time, time ? nearest_clock(time->tv_sec * kNano + time->tv_nsec) : CLOCK_REALTIME, caller) {}
 
-void reprise::sys::find_timed_waits() { g_clock_nanosleep.find(); }
+void reprise::sys::find_timed_waits() {
+  g_clock_nanosleep.find();
+  g_nanosleep.find();
+  g_usleep.find();
+  g_sleep.find();
+}
 
 extern "C" {
 
 int reprise_clock_nanosleep(clockid_t, int, const timespec*, timespec*) REPRISE_INTERPOSES("clock_nanosleep");
 int reprise_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
+  if (g_time_is_virtual && time) {
+    const bool known = clock >= 0 && clock < kClocks;
+    const std::int64_t wait = flags == TIMER_ABSTIME ? number_of(*time) - (known ? answered(clock) : 0) : number_of(*time);
+    if (known && pauses_virtually(REPRISE_RETURN_ADDRESS, wait)) return 0;
+  }
   if (flags != TIMER_ABSTIME) return g_clock_nanosleep(clock, flags, time, left);
   const Until until(time, clock, REPRISE_RETURN_ADDRESS);
   return g_clock_nanosleep(clock, flags, until.get(), left);
+}
+
+int reprise_nanosleep(const timespec*, timespec*) REPRISE_INTERPOSES("nanosleep");
+int reprise_nanosleep(const timespec* time, timespec* left) {
+  if (g_time_is_virtual && time && pauses_virtually(REPRISE_RETURN_ADDRESS, number_of(*time))) return 0;
+  return g_nanosleep(time, left);
+}
+
+int reprise_usleep(useconds_t) REPRISE_INTERPOSES("usleep");
+int reprise_usleep(useconds_t microseconds) {
+  if (g_time_is_virtual && pauses_virtually(REPRISE_RETURN_ADDRESS, std::int64_t{1000} * microseconds)) return 0;
+  return g_usleep(microseconds);
+}
+
+unsigned reprise_sleep(unsigned) REPRISE_INTERPOSES("sleep");
+unsigned reprise_sleep(unsigned seconds) {
+  if (g_time_is_virtual && pauses_virtually(REPRISE_RETURN_ADDRESS, kNano * seconds)) return 0;
+  return g_sleep(seconds);
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <time.h>
 
 namespace reprise::sys {
 
@@ -12,7 +13,9 @@ constexpr std::int64_t kStep = 1000;  // nanoseconds
 
 constexpr std::int64_t kFirstProcess = 4'000'000;  // above every number that Linux gives
 
-std::int64_t g_begin = 0;
+std::atomic<std::int64_t> g_begin{0};
+std::int64_t g_first = 0;      // where processor time is counted from
+std::int64_t g_monotonic = 0;  // what clocks that start with the machine show less than the others
 int g_rank = -2;  // before MPI_Init nobody is anybody
 std::atomic<std::int64_t> g_reads{0};
 std::atomic<std::uint64_t> g_random{0};
@@ -28,7 +31,10 @@ std::uint64_t next_random() {
 
 void begin_virtual_time() {
   const char* const clock = std::getenv("REPRISE_CLOCK");
-  g_begin = clock ? std::strtoll(clock, nullptr, 10) : 0;
+  char* end = nullptr;
+  g_first = clock ? std::strtoll(clock, &end, 10) : 0;
+  g_begin.store(g_first, std::memory_order_relaxed);
+  if (end && *end == ',') g_monotonic = g_first - std::strtoll(end + 1, nullptr, 10);
   g_time_is_virtual = true;
 }
 
@@ -38,13 +44,23 @@ void becomes_rank(int rank) {
   g_random.store(static_cast<std::uint64_t>(rank + 1) << 40, std::memory_order_relaxed);
 }
 
-std::int64_t virtual_nanoseconds() { return g_begin + kStep * (g_reads.fetch_add(1, std::memory_order_relaxed) + 1); }
+void advance_virtual_time(std::int64_t nanoseconds) {
+  if (nanoseconds > 0) g_begin.fetch_add(nanoseconds, std::memory_order_relaxed);
+}
 
-bool answer_virtually(Function function, std::span<std::int64_t> numbers) {
+std::int64_t virtual_nanoseconds() { return g_begin.load(std::memory_order_relaxed) + kStep * (g_reads.fetch_add(1, std::memory_order_relaxed) + 1); }
+
+bool answer_virtually(Function function, std::int64_t about, std::span<std::int64_t> numbers) {
+  if (function == Function::ClockGettime && about > CLOCK_TAI) return false;  // there is none
+  if (function == Function::TimespecGet && about != TIME_UTC) return false;
   std::fill(numbers.begin(), numbers.end(), 0);
-  const auto used = [] { return (virtual_nanoseconds() - g_begin) / 1000; };  // processor time in microseconds
+  const auto used = [] { return (virtual_nanoseconds() - g_first) / 1000; };  // processor time in microseconds
   switch (function) {
     case Function::ClockGettime:
+      numbers[0] = virtual_nanoseconds();
+      if (about == CLOCK_PROCESS_CPUTIME_ID || about == CLOCK_THREAD_CPUTIME_ID || about < 0) numbers[0] -= g_first;
+      else if (about != CLOCK_REALTIME && about != CLOCK_REALTIME_COARSE && about != CLOCK_TAI) numbers[0] -= g_monotonic;
+      return true;
     case Function::TimespecGet: numbers[0] = virtual_nanoseconds(); return true;
     case Function::Gettimeofday: numbers[0] = virtual_nanoseconds() / 1000; return true;
     case Function::Time: numbers[0] = virtual_nanoseconds() / 1'000'000'000; return true;

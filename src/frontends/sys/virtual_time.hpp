@@ -17,8 +17,10 @@ void begin_virtual_time();
 void becomes_rank(int rank);
 
 std::int64_t virtual_nanoseconds();
-// False: this function is answered as usual.
-bool answer_virtually(Function function, std::span<std::int64_t> numbers);
+// A pause takes no time: the clocks go on at once.
+void advance_virtual_time(std::int64_t nanoseconds);
+// False: this function is answered as usual. `about`: which clock.
+bool answer_virtually(Function function, std::int64_t about, std::span<std::int64_t> numbers);
 bool answer_virtually(std::span<std::uint8_t> bytes);
 
 }  // namespace reprise::sys

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/spin.hpp"
+#include "frontends/mpi/border/world.hpp"
 #include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi {
@@ -106,13 +107,16 @@ void forget_layout(MPI_Datatype type) {
   cache().erase(handle_key(type));
 }
 
-TypesPerRank::TypesPerRank(const MPI_Datatype* given, [[maybe_unused]] bool solo, [[maybe_unused]] int n)
+const void* TypesPerRank::received() { return t_state.fortran_types; }
+
+TypesPerRank::TypesPerRank(const MPI_Datatype* given, [[maybe_unused]] bool solo, [[maybe_unused]] int n,
+                           [[maybe_unused]] const void* fortran)
     : given_(given) {
 #ifdef OPEN_MPI
-  const auto* const fortran = static_cast<const MPI_Fint*>(t_state.fortran_types);
-  if (!solo || !t_state.through_fortran || !fortran) return;
+  const auto* const handles = static_cast<const MPI_Fint*>(fortran);
+  if (!(solo || g_world_is_the_library) || !t_state.through_fortran || !handles) return;
   for (int i = 0; i < n; ++i)
-    converted_.push_back(library_function<MPI_Datatype (*)(MPI_Fint)>(Function::Type_f2c)(fortran[i]));
+    converted_.push_back(library_function<MPI_Datatype (*)(MPI_Fint)>(Function::Type_f2c)(handles[i]));
 #endif
 }
 

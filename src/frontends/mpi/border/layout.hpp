@@ -51,10 +51,13 @@ std::shared_ptr<const Layout> layout_of(MPI_Datatype type);
 // communicator has members, which in a solo replay is one: there they are converted from what the program gave.
 class TypesPerRank {
  public:
-  TypesPerRank(const MPI_Datatype* given, bool solo, int n);
+  // `fortran`: those that it gave, in Fortran's terms; none if it is no Fortran program.
+  TypesPerRank(const MPI_Datatype* given, bool solo, int n) : TypesPerRank(given, solo, n, received()) {}
+  TypesPerRank(const MPI_Datatype* given, bool solo, int n, const void* fortran);
   const MPI_Datatype* get() const { return converted_.empty() ? given_ : converted_.data(); }
 
  private:
+  static const void* received();
   const MPI_Datatype* given_;
   std::vector<MPI_Datatype> converted_;
 };

@@ -1,4 +1,6 @@
 // MPI_Wait and its kin for an explored rank. Which requests are reported, and whether a test says yes, the explorer says.
+#include <algorithm>
+
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/live/collective.hpp"
 #include "frontends/mpi/live/live.hpp"
@@ -30,6 +32,10 @@ class Asked {
   }
 
   bool any_active() const { return !operations_.empty(); }
+  // None is ours: the library does it all.
+  bool are_foreign() const {
+    return std::none_of(requests_.begin(), requests_.end(), [](const auto& request) { return request != nullptr; });
+  }
   // Those that concern nobody.
   const std::vector<std::size_t>& complete() const { return complete_; }
   const std::vector<OperationId>& operations() const { return operations_; }
@@ -126,6 +132,8 @@ bool others_are_complete(Asked& asked, MPI_Request* requests) {
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   Asked asked(count, requests);
+  if (asked.are_foreign())
+    return singleton_function<int (*)(int, MPI_Request*, int*, MPI_Status*)>(Function::Testall)(count, requests, flag, statuses);
   *flag = 0;
   if (!others_are_complete(asked, requests)) return MPI_SUCCESS;
   const Reply reply = asked.any_active() ? ask(Kind::All, virtual_world::kMaySayNo, asked.operations()) : Reply();
@@ -135,6 +143,8 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   Asked asked(1, request);
+  if (asked.are_foreign())
+    return singleton_function<int (*)(MPI_Request*, int*, MPI_Status*)>(Function::Test)(request, flag, status);
   *flag = 0;
   if (!others_are_complete(asked, request)) return MPI_SUCCESS;
   const Reply reply = asked.any_active() ? ask(Kind::All, virtual_world::kMaySayNo, asked.operations()) : Reply();
@@ -183,11 +193,16 @@ int any(std::uint64_t flags, int count, MPI_Request* requests, int* index, int* 
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  if (Asked(count, requests).are_foreign())
+    return singleton_function<int (*)(int, MPI_Request*, int*, MPI_Status*)>(Function::Waitany)(count, requests, index, status);
   int flag = 0;
   return any(0, count, requests, index, &flag, status);
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (Asked(count, requests).are_foreign())
+    return singleton_function<int (*)(int, MPI_Request*, int*, int*, MPI_Status*)>(Function::Testany)(count, requests, index,
+                                                                                                   flag, status);
   return any(virtual_world::kMaySayNo, count, requests, index, flag, status);
 }
 
@@ -228,10 +243,16 @@ int some(std::uint64_t flags, int count, MPI_Request* requests, int* outcount, i
   return raise(blamed, worst);
 }
 
+using Some = int (*)(int, MPI_Request*, int*, int*, MPI_Status*);
+
 int waitsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  if (Asked(count, requests).are_foreign())
+    return singleton_function<Some>(Function::Waitsome)(count, requests, outcount, indices, statuses);
   return some(0, count, requests, outcount, indices, statuses);
 }
 int testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  if (Asked(count, requests).are_foreign())
+    return singleton_function<Some>(Function::Testsome)(count, requests, outcount, indices, statuses);
   return some(virtual_world::kMaySayNo, count, requests, outcount, indices, statuses);
 }
 
@@ -259,7 +280,7 @@ int request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
     const int source = found ? found->peers().rank_of(report.source).value_or(0) : 0;
     show_status({source, report.tag, static_cast<std::int64_t>(report.bytes), false, MPI_SUCCESS}, status);
     // The bytes are there from now on; the explorer still has them for the call that completes it.
-    if (report.data != 0 && !t_state.own_look) unpack(actor().bytes(report.data), report.bytes, request->into);
+    if (report.data != 0) unpack(actor().bytes(report.data), report.bytes, request->into);
   }
   return MPI_SUCCESS;
 }
@@ -267,8 +288,8 @@ int request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 int request_free(MPI_Request* handle) {
   const auto request = find_request(*handle);
   if (!request) return singleton_function<int (*)(MPI_Request*)>(Function::Request_free)(handle);
-  // A message that comes later is written nowhere: a program that looks at it could not know when it is there.
   forget_request(*handle);
+  if (request->active && request->operation != 0 && (request->hears || request->collective)) leave_orphan(request);
   end_carrier(request->persistent, handle);
   return MPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontends/mpi/entry.hpp"
 #include "frontends/mpi/live/collective.hpp"
 
 namespace reprise::mpi::live::describe {
@@ -151,10 +152,11 @@ void Alltoallw(Collective& c, const void* sbuf, const Counts* scounts, const Pla
                void* rbuf, const Counts* rcounts, const Places* rdispls, const MPI_Datatype* rtypes) {
   const bool own = in_place(sbuf);
   const TypesPerRank types(rtypes, true, c.size());
+  const TypesPerRank sent(stypes, true, own ? 0 : c.size(), t_state.fortran_sent_types);
   for (int i = 0; i < c.size(); ++i) {
     char* const to = static_cast<char*>(rbuf) + rdispls[i];
     if (own) c.gives(to, rcounts[i], types.get()[i]);
-    else c.gives(static_cast<const char*>(sbuf) + sdispls[i], scounts[i], stypes[i]);
+    else c.gives(static_cast<const char*>(sbuf) + sdispls[i], scounts[i], sent.get()[i]);
     c.takes(i, static_cast<std::size_t>(c.me()), region(to, rcounts[i], types.get()[i]));
   }
   c.is_read_by(c.size());
@@ -289,8 +291,9 @@ void Neighbor_alltoallw(Collective& c, const void* sbuf, const Counts* scounts, 
                         const MPI_Datatype* stypes, void* rbuf, const Counts* rcounts, const Places* rdispls,
                         const MPI_Datatype* rtypes) {
   const TypesPerRank types(rtypes, true, c.edges().first);
+  const TypesPerRank sent(stypes, true, c.edges().second, t_state.fortran_sent_types);
   along_edges(
-      c, [&](std::size_t i) { return region(static_cast<const char*>(sbuf) + sdispls[i], scounts[i], stypes[i]); },
+      c, [&](std::size_t i) { return region(static_cast<const char*>(sbuf) + sdispls[i], scounts[i], sent.get()[i]); },
       [&](std::size_t i) { return region(static_cast<char*>(rbuf) + rdispls[i], rcounts[i], types.get()[i]); });
 }
 

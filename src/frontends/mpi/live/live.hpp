@@ -89,6 +89,8 @@ struct Request {
 std::shared_ptr<Request> find_request(MPI_Request handle);
 // Gives it a handle.
 int carry(std::shared_ptr<Request> request, MPI_Request* handle);
+// The program has given it back while it was active: what it brings is written when it comes.
+void leave_orphan(std::shared_ptr<Request> request);
 // Writes what it brought. The error that the program is to see.
 int deliver(Request& request, const Report& report, MPI_Status* status);
 int raise(MPI_Comm comm, int error);

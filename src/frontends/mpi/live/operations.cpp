@@ -1,4 +1,5 @@
 // What all calls of an explored rank have in common: bytes, questions, requests and errors.
+#include <algorithm>
 #include <cstring>
 
 #include "base/spin.hpp"
@@ -32,7 +33,11 @@ void unpack(const char* from, std::uint64_t bytes, const Region& to) {
   });
 }
 
-std::uint64_t this_site() { return reinterpret_cast<std::uint64_t>(t_state.caller); }
+// Also for those who never come back from here.
+std::uint64_t this_site() {
+  actor().is_at(this_function(), t_state.caller);
+  return reinterpret_cast<std::uint64_t>(t_state.caller);
+}
 std::uint64_t this_function() { return static_cast<std::uint64_t>(t_state.function); }
 
 // --- questions --------------------------------------------------------------------------------------------------------
@@ -61,10 +66,36 @@ Reply read_reply(const std::uint64_t* words) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::shared_ptr<Request>>& orphans() {
+  static auto* const all = new std::vector<std::shared_ptr<Request>>();
+  return *all;
+}
+
+}  // namespace
+
+void leave_orphan(std::shared_ptr<Request> request) { orphans().push_back(std::move(request)); }
+
+// Looks after them whenever the program learns something.
+void look_at_orphans() {
+  std::erase_if(orphans(), [](const std::shared_ptr<Request>& request) {
+    const std::uint64_t word = request->operation;
+    const Reply reply = read_reply(actor().ask(
+        Act::Ask, {static_cast<std::uint64_t>(Kind::All), virtual_world::kOwnLook, 0, 0, 0, this_site(), this_function()},
+        {&word, 1}));
+    if (!reply.yes || reply.reports.empty()) return false;
+    deliver(*request, reply.reports[0], MPI_STATUS_IGNORE);
+    return true;
+  });
+}
+
 Reply ask(Kind kind, std::uint64_t flags, std::span<const OperationId> operations) {
   const std::vector<std::uint64_t> words(operations.begin(), operations.end());
-  return read_reply(actor().ask(Act::Ask, {static_cast<std::uint64_t>(kind), flags, 0, 0, 0, this_site(), this_function()},
-                                words));
+  Reply reply = read_reply(
+      actor().ask(Act::Ask, {static_cast<std::uint64_t>(kind), flags, 0, 0, 0, this_site(), this_function()}, words));
+  if (!orphans().empty()) look_at_orphans();
+  return reply;
 }
 
 Reply ask_for_message(Kind kind, std::uint64_t flags, MPI_Comm comm, int source, int tag) {
@@ -149,8 +180,16 @@ bool is_fatal(MPI_Comm comm) {
 int raise(MPI_Comm comm, int error) {
   if (error == MPI_SUCCESS) return MPI_SUCCESS;
   const MPI_Comm raised = known(comm) ? comm : handles().comm_world;
-  if (is_fatal(raised))
-    actor().ask(Act::Error, {static_cast<std::uint64_t>(error), this_site(), this_function()});  // never returns
+  if (is_fatal(raised)) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    int kind = error;
+    singleton_function<int (*)(int, char*, int*)>(Function::Error_string)(error, text, &length);
+    singleton_function<int (*)(int, int*)>(Function::Error_class)(error, &kind);
+    std::uint64_t words[16] = {};
+    std::memcpy(words, text, std::min(sizeof words - 1, std::strlen(text)));
+    actor().ask(Act::Error, {static_cast<std::uint64_t>(kind), this_site(), this_function()}, words);  // never returns
+  }
   return raise_again(raised, error);
 }
 

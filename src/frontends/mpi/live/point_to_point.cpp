@@ -199,6 +199,12 @@ int detach(void* buffer, Count* size) {
   return MPI_SUCCESS;
 }
 
+// The handle may come back as another type's.
+int type_free(MPI_Datatype* type) {
+  forget_layout(*type);
+  return singleton_function<int (*)(MPI_Datatype*)>(Function::Type_free)(type);
+}
+
 template <Mode kMode>
 void put_sends(Function blocking, Function blocking_c, Function nonblocking, Function nonblocking_c, Function persistent,
                Function persistent_c) {
@@ -237,6 +243,7 @@ void put_point_to_point() {
   put_in_place_of_library(Function::Isendrecv_c, &isendrecv<MPI_Count>);
   put_in_place_of_library(Function::Isendrecv_replace, &isendrecv_replace<int>);
   put_in_place_of_library(Function::Isendrecv_replace_c, &isendrecv_replace<MPI_Count>);
+  put_in_place_of_library(Function::Type_free, &type_free);
   put_in_place_of_library(Function::Buffer_attach, &attach<int>);
   put_in_place_of_library(Function::Buffer_attach_c, &attach<MPI_Count>);
   put_in_place_of_library(Function::Buffer_detach, &detach<int>);

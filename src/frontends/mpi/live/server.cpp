@@ -35,12 +35,24 @@ LiveProvider& live_provider() {
 
 Actor& actor() { return live_provider().actor; }
 
+namespace {
+
+std::optional<std::int64_t> of_singleton(int keyval) {
+  int flag = 0;
+  int* value = nullptr;
+  singleton_function<int (*)(MPI_Comm, int, void*, int*)>(Function::Comm_get_attr)(handles().comm_world, keyval, &value,
+                                                                                 &flag);
+  return flag && value ? std::optional<std::int64_t>(*value) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> LiveProvider::attribute(Attribute which) {
   switch (which) {
-    case Attribute::TagUb: return 0x7fffffff;
-    case Attribute::Host: return MPI_PROC_NULL;
-    case Attribute::Io: return MPI_ANY_SOURCE;
-    case Attribute::WtimeIsGlobal: return 1;
+    case Attribute::TagUb: return of_singleton(MPI_TAG_UB);
+    case Attribute::Host: return of_singleton(MPI_HOST);
+    case Attribute::Io: return of_singleton(MPI_IO);
+    case Attribute::WtimeIsGlobal: return of_singleton(MPI_WTIME_IS_GLOBAL);
     case Attribute::UniverseSize: return actor.ranks();
     case Attribute::Appnum: return 0;
     default: return std::nullopt;
@@ -152,6 +164,8 @@ bool serve(int thread_level) {
   set_provider(&live_provider());
   put_everything();
   silence();
+  // Whoever interrupts the explorer wants its result; it ends us.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
   const pid_t server = own_pid();
   stage->server_pid = server;
   set_state(stage, ServerState::Ready);
