@@ -37,7 +37,7 @@ bool Search::take(Open& out) {
 void Search::leave_open(const Open& from, RunResult& result) {
   const std::size_t given = from.path ? from.length + 1 : 0;
   // Did the program come to the same choices as before?
-  for (std::size_t i = 0; from.path && i < from.length && i < result.steps.size(); ++i) {
+  for (std::size_t i = 0; from.path && i <= from.length && i < result.steps.size(); ++i) {
     if (result.steps[i].digest == (*from.path)[i].digest) continue;
     result.problems = {{Category::Unstable, {}, static_cast<std::int64_t>(i), "", false}};
     result.counts = true;
