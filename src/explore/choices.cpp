@@ -174,9 +174,7 @@ void Matcher::drop_impossible(Choice& choice) {
     if (option.kind != Option::Kind::Take && option.kind != Option::Kind::Show && option.kind != Option::Kind::No &&
         option.kind != Option::Kind::Cancelled && option.kind != Option::Kind::Report)
       return false;
-    Matcher then = *this;
-    then.apply(choice, option);
-    if (Feasibility(then).possible()) return false;
+    if (Feasibility(*this, &choice, &option).possible()) return false;
     // What contradicts now will contradict later, too.
     if (option.message >= 0) {
       auto& closed = choice.about == Choice::About::Receive ? at_receive(choice.subject).closed : at(choice.rank).closed;

@@ -1,26 +1,49 @@
 #include "explore/feasibility.hpp"
 
+#include <algorithm>
 #include <map>
-#include <tuple>
-
-#include "explore/matcher.hpp"
 
 namespace reprise::explore {
 
-Feasibility::Feasibility(const Matcher& matcher) : matcher_(matcher) {
+Feasibility::Feasibility(const Matcher& matcher, const Choice* choice, const Option* option)
+    : matcher_(matcher), choice_(choice), option_(option) {
   Node count = 0;
   for (const auto& rank : matcher.ranks_) {
     first_.push_back(count);
-    count += rank.events;
+    count += rank.events + 1;
   }
-  first_arrival_ = count;
-  count += static_cast<Node>(matcher.messages_.size());
+  for (const auto& rank : matcher.ranks_)
+    for (const int message : rank.live_mail) arrivals_.emplace(message, count++);
   predecessors_.resize(count);
   alternatives_of_.resize(count);
   waits_.resize(count);
   add_orders();
   for (int rank = 0; rank < matcher.ranks(); ++rank) add_receives(rank);
   add_looks();
+  add_supposed_answer();
+}
+
+int Feasibility::took(int receive) const {
+  if (supposes(Option::Kind::Take) && choice_->subject == receive) return option_->message;
+  return matcher_.at_receive(receive).took;
+}
+
+bool Feasibility::cancelled(int receive) const {
+  return (supposes(Option::Kind::Cancelled) && choice_->subject == receive) || matcher_.at_receive(receive).cancelled;
+}
+
+// Receives are numbered in the order of posting.
+bool Feasibility::is_taken_by_earlier(int message, int receive) const {
+  const int taker = supposes(Option::Kind::Take) && option_->message == message ? choice_->subject
+                                                                                : matcher_.mail(message).taken_by;
+  return taker >= 0 && taker <= receive;
+}
+
+// Of a message that is taken, or will be: when the receive was posted that takes it.
+std::uint32_t Feasibility::taker_posted_at(int message) const {
+  const int taker = supposes(Option::Kind::Take) && option_->message == message ? choice_->subject
+                                                                                : matcher_.mail(message).taken_by;
+  return taker >= 0 ? matcher_.at_receive(taker).posted_at : UINT32_MAX;
 }
 
 void Feasibility::before(Node earlier, Node later) {
@@ -36,57 +59,84 @@ void Feasibility::before_one_of(Node earlier, Node one, Node other) {
   ++waits_[earlier];
 }
 
+void Feasibility::seen_before(int message, Node seen) {
+  const Message& sent = matcher_.mail(message);
+  if (is_live(message)) before(arrival(message), seen);
+  else before(event(sent.source, sent.sent_at), seen);
+}
+
 void Feasibility::add_orders() {
   for (int rank = 0; rank < matcher_.ranks(); ++rank)
-    for (std::uint32_t i = 1; i < matcher_.at(rank).events; ++i) before(event(rank, i - 1), event(rank, i));
-  std::map<std::tuple<int, int, std::uint64_t>, int> last;
-  for (int i = 0; i < static_cast<int>(matcher_.messages_.size()); ++i) {
-    const Message& message = matcher_.mail(i);
-    before(event(message.source, message.sent_at), arrival(i));
-    auto [found, first] = last.try_emplace({message.source, message.dest, message.comm}, i);
-    if (!first) before(arrival(found->second), arrival(i));
-    found->second = i;
+    for (std::uint32_t i = 1; i <= matcher_.at(rank).events; ++i) before(event(rank, i - 1), event(rank, i));
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    std::map<std::pair<int, std::uint64_t>, int> last;
+    for (const int number : matcher_.at(rank).live_mail) {
+      const Message& message = matcher_.mail(number);
+      before(event(message.source, message.sent_at), arrival(number));
+      if (message.there_at != UINT32_MAX) before(arrival(number), event(rank, message.there_at));
+      auto [found, first] = last.try_emplace({message.source, message.comm}, number);
+      if (!first) before(arrival(found->second), arrival(number));
+      found->second = number;
+    }
   }
-  for (const auto& seen : matcher_.evidence_) before(arrival(seen.message), event(seen.rank, seen.event));
+  for (const auto& seen : matcher_.evidence_) seen_before(seen.message, event(seen.rank, seen.event));
   for (const auto& fixed : matcher_.precedences_)
     before(event(fixed.earlier_rank, fixed.earlier), event(fixed.later_rank, fixed.later));
 }
 
 void Feasibility::add_receives(int rank) {
-  for (const int number : matcher_.at(rank).receives) {
+  for (const int number : matcher_.at(rank).live_receives) {
     const Receive& receive = matcher_.at_receive(number);
-    if (receive.took >= 0 && receive.cancel_at) before(arrival(receive.took), event(rank, *receive.cancel_at));
-    if (!receive.decided()) continue;
-    for (const int other : matcher_.at(rank).mail) {
+    const int taken = took(number);
+    if (taken >= 0 && receive.cancel_at) seen_before(taken, event(rank, *receive.cancel_at));
+    if (taken < 0 && !cancelled(number)) continue;
+    for (const int other : matcher_.at(rank).live_mail) {
       const Message& message = matcher_.mail(other);
-      if (other == receive.took || !Matcher::accepts(receive.wanted, message)) continue;
-      // What an earlier receive has taken is no concern of this one. (They are numbered in the order of posting.)
-      if (message.taken_by >= 0 && message.taken_by <= number) continue;
-      if (receive.cancelled) {
+      if (other == taken || !Matcher::accepts(receive.wanted, message)) continue;
+      if (is_taken_by_earlier(other, number)) continue;  // no concern of this one
+      if (taken < 0) {
         before(event(rank, *receive.cancel_at), arrival(other));
         continue;
       }
-      if (matcher_.mail(receive.took).source == message.source) {
-        if (receive.took > other) before(event(rank, receive.posted_at), event(rank, receive.posted_at));  // overtaken
+      if (matcher_.mail(taken).source == message.source) {
+        if (taken > other) before(event(rank, receive.posted_at), event(rank, receive.posted_at));  // overtaken
         continue;
       }
-      before_one_of(arrival(receive.took), arrival(other), event(rank, receive.posted_at));
+      if (is_live(taken)) before_one_of(arrival(taken), arrival(other), event(rank, receive.posted_at));
     }
   }
 }
 
+// A probe that said no came before everything that it would have shown; but what a receive takes that was posted before the
+// probe is not shown. Of several such probes the last says most.
 void Feasibility::add_looks() {
-  for (const auto& look : matcher_.looks_) {
-    if (look.message >= 0) {
-      before(arrival(look.message), event(look.rank, look.event));
-      continue;
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    const auto& looks = matcher_.at(rank).refused_looks;
+    if (looks.empty()) continue;
+    for (const int message : matcher_.at(rank).live_mail) {
+      const std::uint32_t posted_at = taker_posted_at(message);
+      const auto last = std::find_if(looks.rbegin(), looks.rend(), [&](const auto& look) {
+        return look.event < posted_at && Matcher::accepts(look.wanted, matcher_.mail(message));
+      });
+      if (last != looks.rend()) before(event(rank, last->event), arrival(message));
     }
-    for (const int other : matcher_.at(look.rank).mail) {
-      const Message& message = matcher_.mail(other);
-      if (!Matcher::accepts(look.wanted, message)) continue;
-      if (message.taken_by >= 0 && matcher_.at_receive(message.taken_by).posted_at < look.event) continue;
-      before(event(look.rank, look.event), arrival(other));
-    }
+  }
+}
+
+void Feasibility::add_supposed_answer() {
+  if (!option_ || choice_->about != Choice::About::Question) return;
+  const auto& rank = matcher_.at(choice_->rank);
+  if (supposes(Option::Kind::Show)) seen_before(option_->message, next_event());
+  if (supposes(Option::Kind::No))
+    for (const int message : rank.live_mail)
+      if (Matcher::accepts(rank.question.wanted, matcher_.mail(message)) &&
+          taker_posted_at(message) >= rank.events)
+        before(next_event(), arrival(message));
+  if (!supposes(Option::Kind::Report)) return;
+  for (const std::uint32_t index : option_->reported) {
+    const auto found = rank.operations.find(rank.question.operations[index]);
+    if (found == rank.operations.end() || found->second.kind != Matcher::Operation::Kind::Receive) continue;
+    if (const int taken = took(found->second.index); taken >= 0) seen_before(taken, next_event());
   }
 }
 

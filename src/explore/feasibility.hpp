@@ -8,34 +8,55 @@
 //
 // Read backwards, from the end of the run, an alternative says: m's arrival may be placed once one of two events has been.
 // Placing an event never forbids another one, so placing whatever can be placed finds an order if there is one.
+//
+// Messages that their receivers have seen are settled: nothing that happens later can concern their arrival. Of these only
+// remains that they were sent before they were seen. So what is looked at does not grow with the square of the run.
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
+
+#include "explore/matcher.hpp"
 
 namespace reprise::explore {
 
-class Matcher;
-
 class Feasibility {
  public:
-  explicit Feasibility(const Matcher& matcher);
+  // As it is; or if this option were taken.
+  explicit Feasibility(const Matcher& matcher) : Feasibility(matcher, nullptr, nullptr) {}
+  Feasibility(const Matcher& matcher, const Choice* choice, const Option* option);
   bool possible();
 
  private:
   using Node = std::uint32_t;
 
   Node event(int rank, std::uint32_t number) const { return first_[static_cast<std::size_t>(rank)] + number; }
-  Node arrival(int message) const { return first_arrival_ + static_cast<Node>(message); }
+  // The answer that the option gives would be the rank's next event.
+  Node next_event() const { return event(choice_->rank, matcher_.at(choice_->rank).events); }
+  // None for a message that is settled.
+  bool is_live(int message) const { return arrivals_.contains(message); }
+  Node arrival(int message) const { return arrivals_.at(message); }
+
+  bool supposes(Option::Kind kind) const { return option_ && option_->kind == kind; }
+  int took(int receive) const;
+  bool cancelled(int receive) const;
+  bool is_taken_by_earlier(int message, int receive) const;
+  std::uint32_t taker_posted_at(int message) const;
+
   void before(Node earlier, Node later);
   void before_one_of(Node earlier, Node one, Node other);
+  void seen_before(int message, Node event);
   void add_orders();
   void add_receives(int rank);
   void add_looks();
+  void add_supposed_answer();
 
   const Matcher& matcher_;
+  const Choice* choice_;
+  const Option* option_;
   std::vector<Node> first_;
-  Node first_arrival_ = 0;
+  std::unordered_map<int, Node> arrivals_;
   struct Alternative {
     Node earlier;
     bool open = true;

@@ -39,7 +39,7 @@ void Matcher::send(int rank, OperationId id, Message message, SendMode mode) {
   const int number = static_cast<int>(messages_.size());
   at(rank).operations[id] = {Operation::Kind::Send, number};
   at(message.dest).inbox.push_back(number);
-  at(message.dest).mail.push_back(number);
+  at(message.dest).live_mail.push_back(number);
   messages_.push_back(message);
 }
 
@@ -54,6 +54,7 @@ void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint6
   receive.may_be_cancelled = cancelled_sites_.contains(site);
   receives_.push_back(std::move(receive));
   at(rank).receives.push_back(number);
+  at(rank).live_receives.push_back(number);
   at(rank).pending.push_back(number);
   at(rank).operations[id] = {Operation::Kind::Receive, number};
 }
@@ -264,13 +265,14 @@ Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
     report.index = index;
     report.operation = id;
     if (found->kind == Operation::Kind::Receive) {
-      if (const int took = at_receive(found->index).took; took >= 0) evidence_.push_back({took, rank, event});
+      settle_receive(found->index, event);
     } else if (found->kind == Operation::Kind::Send) {
       Message& message = mail(found->index);
       if (message.optional && message.taken_by < 0) message.optional = false;  // it was buffered
       if (message.synchronous && message.taken_by >= 0) {
         const Receive& taker = at_receive(message.taken_by);
-        evidence_.push_back({found->index, rank, event});
+        if (message.settled) precedences_.push_back({message.source, message.sent_at, rank, event});
+        else evidence_.push_back({found->index, rank, event});
         precedences_.push_back({taker.rank, taker.posted_at, rank, event});
       }
     } else {
@@ -291,12 +293,46 @@ Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
   return answer;
 }
 
+// The message had arrived before this event of its receiver, and so had those that were sent before it on the same way.
+void Matcher::was_there(int number, std::uint32_t event) {
+  const Message& message = mail(number);
+  for (const int other : at(message.dest).live_mail) {
+    if (other > number) break;
+    Message& earlier = mail(other);
+    if (earlier.source == message.source && earlier.comm == message.comm) earlier.there_at = std::min(earlier.there_at, event);
+  }
+}
+
+// The program has seen it complete. From now on its message concerns only receives that were posted before it and are
+// still open: they might have had it.
+void Matcher::settle_receive(int number, std::uint32_t event) {
+  const Receive& receive = at_receive(number);
+  Rank& who = at(receive.rank);
+  if (receive.took < 0) return;
+  Message& message = mail(receive.took);
+  if (message.settled) return;
+  was_there(receive.took, event);
+  const bool concerns = std::any_of(who.pending.begin(), who.pending.end(), [&](int other) {
+    return other < number && accepts(at_receive(other).wanted, message);
+  });
+  if (concerns) return;
+  message.settled = true;
+  precedences_.push_back({message.source, message.sent_at, receive.rank, event});
+  std::erase(who.live_mail, receive.took);
+  std::erase(who.live_receives, number);
+  std::erase_if(evidence_, [&](const Evidence& seen) {
+    if (seen.message != receive.took) return false;
+    precedences_.push_back({message.source, message.sent_at, seen.rank, seen.event});
+    return true;
+  });
+}
+
 Answer Matcher::answer_no(int rank) {
   Rank& who = at(rank);
   const std::uint32_t event = new_event(rank);
   const bool probes = who.question.kind == Question::Kind::Probe || who.question.kind == Question::Kind::Take;
   if (probes) {
-    looks_.push_back({rank, event, who.question.wanted, -1});
+    who.refused_looks.push_back({event, who.question.wanted});
     needs_check_ = true;
   }
   ++who.refusals[who.question.site];
@@ -319,7 +355,7 @@ Answer Matcher::answer_probe(int rank, int number) {
   report.tag = message.tag;
   report.bytes = message.bytes;
   report.data = message.data;
-  looks_.push_back({rank, event, who.question.wanted, number});
+  was_there(number, event);
   needs_check_ = true;
   if (who.question.kind == Question::Kind::Take) {
     // From here on it is a receive that has its message.
@@ -332,6 +368,7 @@ Answer Matcher::answer_probe(int rank, int number) {
     receive.function = who.question.function;
     receives_.push_back(std::move(receive));
     who.receives.push_back(taker);
+    who.live_receives.push_back(taker);
     take(taker, number);
     answer.taken = who.taken++;
     who.operations[answer.taken] = {Operation::Kind::Receive, taker};

@@ -53,8 +53,10 @@ struct Message {
   bool optional = false;  // mixed buffering: it may or may not be
   bool stuck = false;     // chosen: nobody ever takes it, and its sender waits for ever
   bool shown = false;     // by a probe
+  bool settled = false;   // whoever took it has seen it, and nobody else can be concerned
   int taken_by = -1;      // a receive
   std::uint32_t sent_at = 0;  // event
+  std::uint32_t there_at = UINT32_MAX;  // event of its receiver before which it had come, as was seen
   std::uint64_t site = 0;
   std::uint32_t function = 0;
 };
@@ -220,6 +222,11 @@ class Matcher {
  private:
   friend class Feasibility;
 
+  // A probe that said no.
+  struct Look {
+    std::uint32_t event = 0;
+    Wanted wanted;
+  };
   struct Rank {
     bool ended = false;
     bool asks = false;
@@ -234,7 +241,10 @@ class Matcher {
     std::vector<int> receives;  // all, in order
     std::vector<int> pending;   // those that are undecided
     std::vector<int> inbox;     // messages to this rank that nobody has taken, in the order of each sender
-    std::vector<int> mail;      // all messages to this rank
+    // What the order in time still depends on (feasibility.hpp): receives and messages that are not settled.
+    std::vector<int> live_receives;
+    std::vector<int> live_mail;
+    std::vector<Look> refused_looks;
     std::unordered_map<OperationId, Operation> operations;
     std::uint32_t events = 0;
     std::uint32_t sends = 0;
@@ -245,14 +255,7 @@ class Matcher {
   struct Collective {
     std::vector<int> members;  // indices into members_
   };
-  // A poll that said no, or a probe that showed something.
-  struct Look {
-    int rank = 0;
-    std::uint32_t event = 0;
-    Wanted wanted;
-    int message = -1;
-  };
-  // Something that was seen: the message had come before this event of a rank.
+  // Something that another rank than its receiver has seen: the message had come before this event of it.
   struct Evidence {
     int message = -1;
     int rank = 0;
@@ -290,6 +293,8 @@ class Matcher {
   Answer answer_no(int rank);
   Answer answer_probe(int rank, int message);
   std::uint32_t new_event(int rank) { return at(rank).events++; }
+  void was_there(int message, std::uint32_t event);
+  void settle_receive(int receive, std::uint32_t event);
   bool polls_too_long(const Rank& rank) const;
 
   void add_receive_choices(int rank, std::vector<Choice>& all) const;
@@ -311,7 +316,6 @@ class Matcher {
   std::vector<Receive> receives_;
   std::vector<Member> members_;
   std::unordered_map<std::uint64_t, Collective> collectives_;  // digest of communicator and number
-  std::vector<Look> looks_;
   std::vector<Evidence> evidence_;
   std::vector<Precedence> precedences_;
   std::optional<Mismatch> mismatch_;

@@ -2,6 +2,7 @@
 #include "frontends/sys/load.hpp"
 
 #include "frontends/sys/read.hpp"
+#include "frontends/sys/virtual_time.hpp"
 #include "frontends/threads/sync.hpp"
 
 namespace {
@@ -10,6 +11,10 @@ namespace {
 __attribute__((constructor)) void arm() {
   reprise::sys::be_born();
   if (reprise::engine::mode() == reprise::engine::Mode::Passive) return;
+  if (reprise::engine::Session::get().configuration().mode == reprise::engine::Mode::Explore) {
+    reprise::sys::begin_virtual_time();
+    reprise::sys::write_nowhere();
+  }
   reprise::sys::find_clocks();
   reprise::sys::find_random_sources();
   reprise::sys::find_random_devices();

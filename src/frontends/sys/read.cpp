@@ -29,7 +29,6 @@ Mode decide(Mode mode, const void* caller) {
     mode = engine::mode();
   }
   if (mode == Mode::Passive || mode == Mode::Doctor) return Mode::Passive;
-  if (!g_time_is_virtual && Session::get().configuration().mode == Mode::Explore) begin_virtual_time();
   if (!engine::t_stream) {
     if (!g_other_threads_noted.load(std::memory_order_relaxed) && called_by_program(caller)) {
       g_other_threads_noted.store(true, std::memory_order_relaxed);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace reprise::sys {
 
@@ -38,8 +40,14 @@ void begin_virtual_time() {
   g_time_is_virtual = true;
 }
 
+void write_nowhere() {
+  const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  dup2(fd, STDOUT_FILENO);
+  close(fd);
+}
+
 void becomes_rank(int rank) {
-  if (!g_time_is_virtual) begin_virtual_time();
   g_rank = rank;
   g_random.store(static_cast<std::uint64_t>(rank + 1) << 40, std::memory_order_relaxed);
 }

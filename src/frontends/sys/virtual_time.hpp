@@ -12,8 +12,10 @@
 namespace reprise::sys {
 
 inline bool g_time_is_virtual = false;
-// Before MPI_Init, for all ranks; and then for one of them.
+// Before main(), for all ranks; and then for one of them.
 void begin_virtual_time();
+// What the program prints before it is anybody is printed once per worker: nobody wants that.
+void write_nowhere();
 void becomes_rank(int rank);
 
 std::int64_t virtual_nanoseconds();

@@ -1,12 +1,14 @@
 // What all calls of an explored rank have in common: bytes, questions, requests and errors.
 #include <algorithm>
 #include <cstring>
+#include <pthread.h>
 
 #include "base/spin.hpp"
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/live/collective.hpp"
 #include "frontends/mpi/live/live.hpp"
+#include "frontends/mpi/live/refusal.hpp"
 
 namespace reprise::mpi::live {
 
@@ -33,8 +35,20 @@ void unpack(const char* from, std::uint64_t bytes, const Region& to) {
   });
 }
 
+namespace {
+
+// One question at a time: threads that call at once would need one seat each.
+void insist_on_one_thread() {
+  if (actor().stage()->thread_level != MPI_THREAD_MULTIPLE) return;
+  static const pthread_t first = pthread_self();
+  if (!pthread_equal(pthread_self(), first)) refuse("MPI_THREAD_MULTIPLE", "MPI called by several threads");
+}
+
+}  // namespace
+
 // Also for those who never come back from here.
 std::uint64_t this_site() {
+  insist_on_one_thread();
   actor().is_at(this_function(), t_state.caller);
   return reinterpret_cast<std::uint64_t>(t_state.caller);
 }
