@@ -62,7 +62,8 @@ class Troupe {
     std::timespec monotonic{};
     ::clock_gettime(CLOCK_MONOTONIC, &monotonic);
     constexpr std::int64_t kNano = 1'000'000'000;
-    const std::string clock = fmt::format("{},{}", std::int64_t{std::time(nullptr)} * kNano, std::int64_t{monotonic.tv_sec} * kNano);
+    const std::string clock =
+        fmt::format("{},{}", std::int64_t{std::time(nullptr)} * kNano, std::int64_t{monotonic.tv_sec} * kNano);
     for (int i = 0; i < workers; ++i) {
       stages_.push_back(value_or_fail(explore::StageMemory::make(ranks)));
       const Variables variables{{"REPRISE_MODE", "explore"},
@@ -112,7 +113,8 @@ class Troupe {
   std::optional<std::string> trouble() {
     for (const auto& stage : stages_)
       if (stage.get()->refusal[0] != '\0') return std::string(stage.get()->refusal);
-    if (const auto status = job_->poll()) return fmt::format("the program ended unexpectedly ({})", status_words(*status));
+    if (const auto status = job_->poll())
+      return fmt::format("the program ended unexpectedly ({})", status_words(*status));
     return std::nullopt;
   }
 
@@ -134,7 +136,8 @@ std::string name_of(Buffering buffering) {
 
 // One line of JSON per order: who took what.
 std::string order_line(std::uint64_t order, Buffering buffering, const explore::RunResult& result) {
-  nlohmann::json line{{"order", order}, {"buffering", name_of(buffering)}, {"taken", result.taken}, {"blocked", result.blocked}};
+  nlohmann::json line{
+      {"order", order}, {"buffering", name_of(buffering)}, {"taken", result.taken}, {"blocked", result.blocked}};
   if (!result.output.empty()) line["output"] = result.output;
   for (const explore::Problem& problem : result.problems) line["problems"].push_back(category_name(problem.category));
   return line.dump();
@@ -161,17 +164,14 @@ class Exploration {
     namer_.emplace(troupe_.stage(0));
     started_ = std::chrono::steady_clock::now();
     for (const Buffering buffering : modes_of(options_.buffering))
-      while (!interrupted_ && !explore(buffering)) {
-      }
+      while (!interrupted_ && !explore(buffering)) {}
     if (const auto trouble = troupe_.trouble(); trouble && !interrupted_) fail("{}", *trouble);
     save();
     return report();
   }
 
  private:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
 
   // False: the program cancels receives that were thought to be settled. With this knowledge the search begins anew.
   bool explore(Buffering buffering) {
@@ -240,7 +240,9 @@ class Exploration {
     const double time = seconds();
     fmt::print(stderr, "\r\033[K[{} orders, {} open, {:.0f}/s, sends {}]", before_ + totals.orders, totals.open,
                time > 0 ? static_cast<double>(before_ + totals.orders) / time : 0.0,
-               buffering == Buffering::None ? "not buffered" : buffering == Buffering::Infinite ? "buffered" : "either way");
+               buffering == Buffering::None       ? "not buffered"
+               : buffering == Buffering::Infinite ? "buffered"
+                                                  : "either way");
   }
 
   void save() {
@@ -258,7 +260,7 @@ class Exploration {
     };
     for (Finding& finding : findings_.all()) {
       const bool repeats = finding.problem.category != explore::Category::Unstable &&
-                         finding.problem.category != explore::Category::Stalled;
+                           finding.problem.category != explore::Category::Stalled;
       if (options_.no_save || !repeats || saved++ >= kMostSaved) continue;
       // What one order shows twice is kept once.
       const auto same = std::find_if(findings_.all().begin(), findings_.all().end(), [&](const Finding& other) {
@@ -328,14 +330,21 @@ int Exploration::report() {
     findings_.print(orders, seconds(), *namer_);
     std::string covered;
     for (const ModeResult& result : results_)
-      covered += fmt::format("{}sends {}: {}{}", covered.empty() ? "" : "; ", result.buffering == Buffering::None ? "not buffered" : result.buffering == Buffering::Infinite ? "buffered" : "buffered or not",
-                             counted(result.totals.orders, "order"),
-                             result.totals.discarded > 0 ? fmt::format(" ({} discarded)", result.totals.discarded) : "");
-    say("{}{} in {:.1f} s ({})", complete ? "all " : "", counted(orders, "order") + (complete ? " explored" : ""), seconds(), covered);
+      covered +=
+          fmt::format("{}sends {}: {}{}", covered.empty() ? "" : "; ",
+                      result.buffering == Buffering::None       ? "not buffered"
+                      : result.buffering == Buffering::Infinite ? "buffered"
+                                                                : "buffered or not",
+                      counted(result.totals.orders, "order"),
+                      result.totals.discarded > 0 ? fmt::format(" ({} discarded)", result.totals.discarded) : "");
+    say("{}{} in {:.1f} s ({})", complete ? "all " : "", counted(orders, "order") + (complete ? " explored" : ""),
+        seconds(), covered);
     if (wanted_ && !wanted_->saved.empty())
       say("saved {0}; next: reprise replay {0}", printable(shell_words({wanted_->saved})));
     if (!complete)
-      say("not all was covered: {}", interrupted_ ? "interrupted" : stopped ? "stopped by a limit" : "polls were answered \"no\" only so often in a row (--poll-bound)");
+      say("not all was covered: {}", interrupted_ ? "interrupted"
+                                     : stopped    ? "stopped by a limit"
+                                                  : "polls were answered \"no\" only so often in a row (--poll-bound)");
   }
   if (findings_.any()) return 1;
   return complete ? 0 : 3;
@@ -346,7 +355,8 @@ int Exploration::report() {
 int explore_command(int argc, char** argv) {
   Options options;
   CLI::App app(
-      "Runs a program with so many ranks again and again, without a launcher, until every message order that can make a\n"
+      "Runs a program with so many ranks again and again, without a launcher, until every message order that can make "
+      "a\n"
       "difference has been tried. Exit status: 0 nothing found, 1 something found, 3 stopped by a limit with nothing\n"
       "found so far, 2 trouble.",
       "explore");

@@ -79,7 +79,8 @@ void print_places(const Problem& problem, PlaceNamer& namer) {
   std::map<std::pair<std::string, std::string>, std::vector<const Place*>> groups;
   for (const Place& place : problem.places)
     groups[{namer.line(place.site), place.site != 0 ? namer.function(place.function) : ""}].push_back(&place);
-  std::vector<std::pair<std::pair<std::string, std::string>, std::vector<const Place*>>> sorted(groups.begin(), groups.end());
+  std::vector<std::pair<std::pair<std::string, std::string>, std::vector<const Place*>>> sorted(groups.begin(),
+                                                                                                groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.second.size() < other.second.size(); });
   // What was the last that the program did in MPI is not where it ended.
@@ -93,8 +94,8 @@ void print_places(const Problem& problem, PlaceNamer& namer) {
     for (auto& [detail, ranks] : by_detail) {
       std::sort(ranks.begin(), ranks.end());
       fmt::print("  {:<10} {}{}  {}{}{}\n", (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks),
-                 before && !where.first.empty() ? "after " : "", where.first, where.second, detail.empty() ? "" : " " + detail,
-                 alone ? "    <- alone here" : "");
+                 before && !where.first.empty() ? "after " : "", where.first, where.second,
+                 detail.empty() ? "" : " " + detail, alone ? "    <- alone here" : "");
     }
   }
 }
@@ -122,7 +123,9 @@ nlohmann::json Findings::json(PlaceNamer& namer) const {
     nlohmann::json entry{{"category", category_name(finding.problem.category)},
                          {"order", finding.order},
                          {"count", finding.count},
-                         {"buffering", finding.buffering == Buffering::None ? "none" : finding.buffering == Buffering::Mixed ? "mixed" : "infinite"},
+                         {"buffering", finding.buffering == Buffering::None    ? "none"
+                                       : finding.buffering == Buffering::Mixed ? "mixed"
+                                                                               : "infinite"},
                          {"unsafe", finding.problem.needs_unbuffered},
                          {"options", finding.options}};
     if (!finding.problem.words.empty()) entry["what"] = finding.problem.words;

@@ -25,7 +25,8 @@ int exit_status_of(const explore::Problem& problem) {
     case Category::Assertion:
     case Category::Crash: return 128 + static_cast<int>(problem.number);
     case Category::Failure:
-    case Category::Abort: return static_cast<int>(problem.number & 0xff) != 0 ? static_cast<int>(problem.number & 0xff) : 1;
+    case Category::Abort:
+      return static_cast<int>(problem.number & 0xff) != 0 ? static_cast<int>(problem.number & 0xff) : 1;
     case Category::LostSend:
     case Category::LostReceive:
     case Category::NoFinalize: return 0;
@@ -45,8 +46,7 @@ bool shows(const explore::RunResult& result, const Finding& finding) {
 // What the program said last, if it ended itself because something was wrong.
 void name_assertion(Finding& finding, int dir_fd) {
   if (finding.problem.category != Category::Crash || finding.problem.number != SIGABRT) return;
-  const auto said =
-      read_file_at(dir_fd, fmt::format("rank-{}.err", finding.problem.places[0].rank), 1u << 20, false);
+  const auto said = read_file_at(dir_fd, fmt::format("rank-{}.err", finding.problem.places[0].rank), 1u << 20, false);
   if (!said) return;
   for (const std::string_view line : split(*said, '\n'))
     if (line.find("ssertion") != std::string_view::npos) {

@@ -8,8 +8,6 @@ namespace reprise::explore {
 
 namespace {
 
-bool contains(const std::vector<int>& all, int one) { return std::find(all.begin(), all.end(), one) != all.end(); }
-
 Option take_option(int message) { return {Option::Kind::Take, message, {}}; }
 Option plain_option(Option::Kind kind) { return {kind, -1, {}}; }
 
@@ -53,8 +51,8 @@ std::optional<Choice> Matcher::question_choice(int rank) const {
   const bool may_refuse = question.may_say_no && !who.will_say_yes && !polls_too_long(who);
   if (may_refuse) choice.options.push_back(plain_option(Option::Kind::No));
   if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) {
-    for (const int message : candidates(rank, question.wanted, who.closed, who.pending.size(),
-                                        question.kind == Question::Kind::Take))
+    for (const int message :
+         candidates(rank, question.wanted, who.closed, who.pending.size(), question.kind == Question::Kind::Take))
       choice.options.push_back({Option::Kind::Show, message, {}});
     return choice.options.empty() ? std::nullopt : std::optional(choice);
   }
@@ -106,7 +104,8 @@ std::optional<Choice> Matcher::question_choice(int rank) const {
   const bool only_unsure = std::all_of(now.begin(), now.end(), [&](std::uint32_t index) {
     return !is_complete(who.operations.at(question.operations[index]));
   });
-  if (!question.may_say_no && !who.sleeps && !now.empty() && only_unsure) choice.options.push_back(plain_option(Option::Kind::Dead));
+  if (!question.may_say_no && !who.sleeps && !now.empty() && only_unsure)
+    choice.options.push_back(plain_option(Option::Kind::Dead));
   return choice.options.empty() ? std::nullopt : std::optional(choice);
 }
 
@@ -130,7 +129,8 @@ bool Matcher::is_unsettled(int number) const {
 bool Matcher::wanted_by_others(const Choice& choice) const {
   const Rank& who = at(choice.rank);
   return std::any_of(who.pending.begin(), who.pending.end(), [&](int other) {
-    return other > choice.subject && std::any_of(choice.options.begin(), choice.options.end(), [&](const Option& option) {
+    return other > choice.subject &&
+           std::any_of(choice.options.begin(), choice.options.end(), [&](const Option& option) {
              return option.message >= 0 && accepts(at_receive(other).wanted, mail(option.message));
            });
   });
@@ -177,7 +177,8 @@ void Matcher::drop_impossible(Choice& choice) {
     if (Feasibility(*this, &choice, &option).possible()) return false;
     // What contradicts now will contradict later, too.
     if (option.message >= 0) {
-      auto& closed = choice.about == Choice::About::Receive ? at_receive(choice.subject).closed : at(choice.rank).closed;
+      auto& closed =
+          choice.about == Choice::About::Receive ? at_receive(choice.subject).closed : at(choice.rank).closed;
       closed.push_back(mail(option.message).source);
     }
     return true;
@@ -203,15 +204,14 @@ std::optional<Choice> Matcher::next_choice() {
     if (question.may_say_no && !at(choice.rank).will_say_yes) return 5;
     return question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take ? 1 : 3;
   };
-  const auto first = std::min_element(all.begin(), all.end(), [&](const Choice& one, const Choice& other) {
-    return urgency(one) < urgency(other);
-  });
+  const auto first = std::min_element(
+      all.begin(), all.end(), [&](const Choice& one, const Choice& other) { return urgency(one) < urgency(other); });
   if (first == all.end() || first->options.empty()) return std::nullopt;
   const std::size_t others = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
-  const bool passes_on = first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
-  if ((others > 1 || passes_on) && could_come(*first))
-    first->options.push_back(plain_option(Option::Kind::Sleep));
+  const bool passes_on =
+      first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
+  if ((others > 1 || passes_on) && could_come(*first)) first->options.push_back(plain_option(Option::Kind::Sleep));
   return std::move(*first);
 }
 

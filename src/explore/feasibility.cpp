@@ -34,15 +34,15 @@ bool Feasibility::cancelled(int receive) const {
 
 // Receives are numbered in the order of posting.
 bool Feasibility::is_taken_by_earlier(int message, int receive) const {
-  const int taker = supposes(Option::Kind::Take) && option_->message == message ? choice_->subject
-                                                                                : matcher_.mail(message).taken_by;
+  const int taker =
+      supposes(Option::Kind::Take) && option_->message == message ? choice_->subject : matcher_.mail(message).taken_by;
   return taker >= 0 && taker <= receive;
 }
 
 // Of a message that is taken, or will be: when the receive was posted that takes it.
 std::uint32_t Feasibility::taker_posted_at(int message) const {
-  const int taker = supposes(Option::Kind::Take) && option_->message == message ? choice_->subject
-                                                                                : matcher_.mail(message).taken_by;
+  const int taker =
+      supposes(Option::Kind::Take) && option_->message == message ? choice_->subject : matcher_.mail(message).taken_by;
   return taker >= 0 ? matcher_.at_receive(taker).posted_at : UINT32_MAX;
 }
 
@@ -107,8 +107,8 @@ void Feasibility::add_receives(int rank) {
   }
 }
 
-// A probe that said no came before everything that it would have shown; but what a receive takes that was posted before the
-// probe is not shown. Of several such probes the last says most.
+// A probe that said no came before everything that it would have shown; but what a receive takes that was posted before
+// the probe is not shown. Of several such probes the last says most.
 void Feasibility::add_looks() {
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     const auto& looks = matcher_.at(rank).refused_looks;
@@ -129,8 +129,7 @@ void Feasibility::add_supposed_answer() {
   if (supposes(Option::Kind::Show)) seen_before(option_->message, next_event());
   if (supposes(Option::Kind::No))
     for (const int message : rank.live_mail)
-      if (Matcher::accepts(rank.question.wanted, matcher_.mail(message)) &&
-          taker_posted_at(message) >= rank.events)
+      if (Matcher::accepts(rank.question.wanted, matcher_.mail(message)) && taker_posted_at(message) >= rank.events)
         before(next_event(), arrival(message));
   if (!supposes(Option::Kind::Report)) return;
   for (const std::uint32_t index : option_->reported) {

@@ -1,16 +1,18 @@
 // Is there an order in time in which a run can have happened?
 //
-// The matcher lets messages be as late as they like and fixes only who takes which. Whether that fits together follows from
-// when each message can have *arrived*. Arrivals from one sender on one communicator keep their order (MPI 4.0, 3.5). What
-// arrives is taken by the earliest pending receive that accepts it; what is there when a receive is posted can be taken
-// by it. From this follow precedences between events (u before v) and, for a receive r that took m while it accepted m2,
-// which a later receive took or nobody did, an alternative: m arrived before m2 did, or before r was posted.
+// The matcher lets messages be as late as they like and fixes only who takes which. Whether that fits together follows
+// from when each message can have *arrived*. Arrivals from one sender on one communicator keep their order
+// (MPI 4.0, 3.5). What arrives is taken by the earliest pending receive that accepts it; what is there when a receive
+// is posted can be taken by it. From this follow precedences between events (u before v) and, for a receive r that took
+// m while it accepted m2, which a later receive took or nobody did, an alternative: m arrived before m2 did, or before
+// r was posted.
 //
-// Read backwards, from the end of the run, an alternative says: m's arrival may be placed once one of two events has been.
-// Placing an event never forbids another one, so placing whatever can be placed finds an order if there is one.
+// Read backwards, from the end of the run, an alternative says: m's arrival may be placed once one of two events has
+// been. Placing an event never forbids another one, so placing whatever can be placed finds an order if there is one.
 //
-// Messages that their receivers have seen are settled: nothing that happens later can concern their arrival. Of these only
-// remains that they were sent before they were seen. So what is looked at does not grow with the square of the run.
+// Messages that their receivers have seen are settled: nothing that happens later can concern their arrival. Of these
+// only remains that they were sent before they were seen. So what is looked at does not grow with the square of the
+// run.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,19 @@
 // Who may take which message: MPI's matching rules for all ranks of one run, and the choices that they leave.
 //
-// The ranks run until each is blocked; then what they have done is told to the matcher, rank by rank. It makes every match
-// that is forced, answers the ranks that can go on, and, if none can, offers a choice: which message a receive from
-// anybody takes, what a probe shows, which request a wait reports, whether a test says no. A run is determined by the
-// options that were taken, so the search (search.hpp) only has to go through their numbers.
+// The ranks run until each is blocked; then what they have done is told to the matcher, rank by rank. It makes every
+// match that is forced, answers the ranks that can go on, and, if none can, offers a choice: which message a receive
+// from anybody takes, what a probe shows, which request a wait reports, whether a test says no. A run is determined by
+// the options that were taken, so the search (search.hpp) only has to go through their numbers.
 //
-// The options of a choice exclude each other and together cover everything: a receive takes one of the messages that are
-// there now, or none of these. In the latter case it *sleeps* on their senders: it will take a message of somebody else,
-// who has not sent it yet. If nobody does, there was no such run, and it is discarded. So each match relation is visited
-// once.
+// The options of a choice exclude each other and together cover everything: a receive takes one of the messages that
+// are there now, or none of these. In the latter case it *sleeps* on their senders: it will take a message of somebody
+// else, who has not sent it yet. If nobody does, there was no such run, and it is discarded. So each match relation is
+// visited once.
 //
 // Messages are late as they like; whether what was chosen fits together in time is checked apart (feasibility.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -46,16 +47,16 @@ struct Message {
   std::uint64_t comm = 0;
   int tag = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t data = 0;  // where its bytes lie; the matcher does not look at them
+  std::uint64_t data = 0;    // where its bytes lie; the matcher does not look at them
   std::uint32_t number = 0;  // which of its sender's messages it is, from 0
   bool standard = false;     // whether it is buffered is nobody's promise
   bool synchronous = false;
-  bool optional = false;  // mixed buffering: it may or may not be
-  bool stuck = false;     // chosen: nobody ever takes it, and its sender waits for ever
-  bool shown = false;     // by a probe
-  bool settled = false;   // whoever took it has seen it, and nobody else can be concerned
-  int taken_by = -1;      // a receive
-  std::uint32_t sent_at = 0;  // event
+  bool optional = false;                // mixed buffering: it may or may not be
+  bool stuck = false;                   // chosen: nobody ever takes it, and its sender waits for ever
+  bool shown = false;                   // by a probe
+  bool settled = false;                 // whoever took it has seen it, and nobody else can be concerned
+  int taken_by = -1;                    // a receive
+  std::uint32_t sent_at = 0;            // event
   std::uint32_t there_at = UINT32_MAX;  // event of its receiver before which it had come, as was seen
   std::uint64_t site = 0;
   std::uint32_t function = 0;
@@ -64,8 +65,8 @@ struct Message {
 struct Receive {
   int rank = 0;
   Wanted wanted;
-  std::uint32_t posted_at = 0;   // event
-  int took = -1;                 // a message
+  std::uint32_t posted_at = 0;  // event
+  int took = -1;                // a message
   bool cancelled = false;
   std::optional<std::uint32_t> cancel_at;  // event: the program has asked for it
   std::vector<int> closed;                 // senders whose messages it will not take
@@ -92,6 +93,10 @@ struct Entrance {
 };
 
 using OperationId = std::uint32_t;  // of one rank
+
+inline bool contains(const std::vector<int>& all, int one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 struct Question {
   enum class Kind : std::uint8_t {
@@ -164,7 +169,7 @@ class Matcher {
   void enter(int rank, OperationId id, Entrance entrance);
   void ask(int rank, Question question);
   void forget(int rank, OperationId id);  // nobody will ask about it any more
-  void ended(int rank);  // it has called MPI_Finalize, or is gone: nothing will come from there
+  void ended(int rank);                   // it has called MPI_Finalize, or is gone: nothing will come from there
 
   // Makes every forced match. Those that can go on.
   std::vector<Answer> settle();
@@ -248,8 +253,8 @@ class Matcher {
     std::unordered_map<OperationId, Operation> operations;
     std::uint32_t events = 0;
     std::uint32_t sends = 0;
-    OperationId taken = 0x80000000u;  // numbers for what MPI_Mprobe takes
-    std::unordered_map<std::uint64_t, std::uint32_t> refusals;      // call site -> polls that said no in a row
+    OperationId taken = 0x80000000u;                               // numbers for what MPI_Mprobe takes
+    std::unordered_map<std::uint64_t, std::uint32_t> refusals;     // call site -> polls that said no in a row
     std::unordered_map<std::uint64_t, std::uint32_t> collectives;  // communicator -> how many it has entered
   };
   struct Collective {
@@ -276,9 +281,9 @@ class Matcher {
   const Receive& at_receive(int receive) const { return receives_[static_cast<std::size_t>(receive)]; }
 
   static bool accepts(const Wanted& wanted, const Message& message);
-  // Of each sender the first message that fits, unless that sender is closed, or the message could still go to a receive
-  // that was posted before (the first `earlier` of those that are pending).
-  // `takes`: what is stuck can be shown, but not taken.
+  // Of each sender the first message that fits, unless that sender is closed, or the message could still go to a
+  // receive that was posted before (the first `earlier` of those that are pending). `takes`: what is stuck can be
+  // shown, but not taken.
   std::vector<int> candidates(int rank, const Wanted& wanted, const std::vector<int>& closed, std::size_t earlier,
                               bool takes) const;
   void take(int receive, int message);

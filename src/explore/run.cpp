@@ -13,6 +13,8 @@
 namespace reprise::explore {
 
 using virtual_world::Act;
+using virtual_world::as_number;
+using virtual_world::as_word;
 using virtual_world::futex_wait;
 using virtual_world::futex_wake;
 using virtual_world::Seat;
@@ -22,8 +24,6 @@ using virtual_world::ServerState;
 namespace {
 
 constexpr std::uint32_t kIdlePolls = 1000;  // how often pollers are told "no" before that is called for ever
-
-int signed_number(std::uint64_t word) { return static_cast<int>(static_cast<std::int64_t>(word)); }
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
   digest = (digest ^ word) * 0x9e3779b97f4a7c15ull;
@@ -47,7 +47,8 @@ Run::Run(virtual_world::Stage* stage, const RunOptions& options)
       waiting_(stage->ranks),
       asked_(stage->ranks) {}
 
-// --- the ranks --------------------------------------------------------------------------------------------------------
+// --- the ranks
+// --------------------------------------------------------------------------------------------------------
 
 void Run::begin() {
   for (std::uint32_t rank = 0; rank < stage_->ranks; ++rank) {
@@ -78,14 +79,16 @@ bool Run::await_quiescence(RunResult& result) {
     if (acting == 0) return true;
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();
     if (left <= 0) break;
-    const std::timespec timeout{static_cast<std::time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+    const std::timespec timeout{static_cast<std::time_t>(left / 1'000'000'000),
+                                static_cast<long>(left % 1'000'000'000)};
     futex_wait(stage_->acting, acting, &timeout);
   }
   Problem problem{Category::Stalled, {}, 0, "", false};
   for (std::uint32_t rank = 0; rank < stage_->ranks; ++rank) {
     const Seat& seat = stage_->seats[rank];
     if (seat.state.load() != static_cast<std::uint32_t>(SeatState::Acts)) continue;
-    problem.places.push_back({static_cast<int>(rank), seat.caller.load(), static_cast<std::uint32_t>(seat.function.load()), ""});
+    problem.places.push_back(
+        {static_cast<int>(rank), seat.caller.load(), static_cast<std::uint32_t>(seat.function.load()), ""});
   }
   result.problems.push_back(std::move(problem));
   return false;
@@ -100,7 +103,8 @@ void Run::note_end(int rank, RunResult& result) {
   matcher_.ended(rank);
   const int status = end.wait_status;
   if (WIFSIGNALED(status)) {
-    result.problems.push_back({Category::Crash, {place_of(rank)}, WTERMSIG(status), strsignal(WTERMSIG(status)), false});
+    result.problems.push_back(
+        {Category::Crash, {place_of(rank)}, WTERMSIG(status), strsignal(WTERMSIG(status)), false});
     fatal_ = true;
   } else if (WEXITSTATUS(status) != 0) {
     const bool aborted = std::any_of(result.problems.begin(), result.problems.end(), [&](const Problem& problem) {
@@ -108,8 +112,11 @@ void Run::note_end(int rank, RunResult& result) {
              problem.places[0].rank == rank;
     });
     if (!aborted)
-      result.problems.push_back({Category::Failure, {place_of(rank)}, WEXITSTATUS(status),
-                                 fmt::format("exit status {}", WEXITSTATUS(status)), false});
+      result.problems.push_back({Category::Failure,
+                                 {place_of(rank)},
+                                 WEXITSTATUS(status),
+                                 fmt::format("exit status {}", WEXITSTATUS(status)),
+                                 false});
     if (!end.finished) fatal_ = true;
   } else if (!end.finished) {
     result.problems.push_back({Category::NoFinalize, {place_of(rank)}, 0, "ended without MPI_Finalize", false});
@@ -142,8 +149,8 @@ void Run::read_script(int rank, RunResult& result) {
       case Act::Send: {
         Message message;
         message.comm = words[1];
-        message.dest = signed_number(words[2]);
-        message.tag = signed_number(words[3]);
+        message.dest = as_number(words[2]);
+        message.tag = as_number(words[3]);
         message.bytes = words[5];
         message.data = words[6];
         message.site = words[7];
@@ -152,9 +159,8 @@ void Run::read_script(int rank, RunResult& result) {
         break;
       }
       case Act::Receive:
-        matcher_.receive(rank, static_cast<OperationId>(words[0]),
-                         {words[1], signed_number(words[2]), signed_number(words[3])}, words[4],
-                         static_cast<std::uint32_t>(words[5]));
+        matcher_.receive(rank, static_cast<OperationId>(words[0]), {words[1], as_number(words[2]), as_number(words[3])},
+                         words[4], static_cast<std::uint32_t>(words[5]));
         break;
       case Act::Cancel: matcher_.cancel(rank, static_cast<OperationId>(words[0])); break;
       case Act::Forget: matcher_.forget(rank, static_cast<OperationId>(words[0])); break;
@@ -163,11 +169,11 @@ void Run::read_script(int rank, RunResult& result) {
         entrance.comm = words[1];
         entrance.signature = words[2];
         entrance.function = static_cast<std::uint32_t>(words[3]);
-        entrance.detail = signed_number(words[4]);
+        entrance.detail = as_number(words[4]);
         entrance.data = words[5];
         entrance.site = words[6];
-        for (std::uint64_t i = 0; i < words[7]; ++i) entrance.members.push_back(signed_number(words[9 + i]));
-        for (std::uint64_t i = 0; i < words[8]; ++i) entrance.needs.push_back(signed_number(words[9 + words[7] + i]));
+        for (std::uint64_t i = 0; i < words[7]; ++i) entrance.members.push_back(as_number(words[9 + i]));
+        for (std::uint64_t i = 0; i < words[8]; ++i) entrance.needs.push_back(as_number(words[9 + words[7] + i]));
         matcher_.enter(rank, static_cast<OperationId>(words[0]), std::move(entrance));
         break;
       }
@@ -177,7 +183,7 @@ void Run::read_script(int rank, RunResult& result) {
         question.may_say_no = (words[1] & virtual_world::kMaySayNo) != 0;
         question.keeps = (words[1] & virtual_world::kKeeps) != 0;
         question.looks_only = (words[1] & virtual_world::kOwnLook) != 0;
-        question.wanted = {words[2], signed_number(words[3]), signed_number(words[4])};
+        question.wanted = {words[2], as_number(words[3]), as_number(words[4])};
         question.site = words[5];
         question.function = static_cast<std::uint32_t>(words[6]);
         for (std::size_t i = 7; i < count; ++i) question.operations.push_back(static_cast<OperationId>(words[i]));
@@ -188,8 +194,8 @@ void Run::read_script(int rank, RunResult& result) {
       case Act::Abort:
         result.problems.push_back({Category::Abort,
                                    {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
-                                   signed_number(words[0]),
-                                   fmt::format("MPI_Abort with code {}", signed_number(words[0])),
+                                   as_number(words[0]),
+                                   fmt::format("MPI_Abort with code {}", as_number(words[0])),
                                    false});
         fatal_ = true;
         matcher_.ended(rank);
@@ -197,7 +203,7 @@ void Run::read_script(int rank, RunResult& result) {
       case Act::Error:
         result.problems.push_back({Category::MpiError,
                                    {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
-                                   signed_number(words[0]),
+                                   as_number(words[0]),
                                    std::string(reinterpret_cast<const char*>(words + 3)),
                                    false});
         fatal_ = true;
@@ -228,8 +234,8 @@ void Run::reply(const Answer& answer) {
   for (const Report& report : answer.reports) {
     if (to + 8 + report.contributions.size() > end) break;
     *to++ = report.index;
-    *to++ = static_cast<std::uint64_t>(static_cast<std::int64_t>(report.source));
-    *to++ = static_cast<std::uint64_t>(static_cast<std::int64_t>(report.tag));
+    *to++ = as_word(report.source);
+    *to++ = as_word(report.tag);
     *to++ = report.bytes;
     *to++ = report.data;
     *to++ = report.cancelled ? virtual_world::kCancelled : 0;
@@ -260,7 +266,8 @@ void Run::dismiss() {
   }
 }
 
-// --- the run ----------------------------------------------------------------------------------------------------------
+// --- the run
+// ----------------------------------------------------------------------------------------------------------
 
 std::uint64_t Run::digest_of(const Choice& choice) const {
   std::uint64_t digest = mix(static_cast<std::uint64_t>(choice.about), static_cast<std::uint64_t>(choice.rank));

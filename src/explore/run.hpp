@@ -1,5 +1,5 @@
-// One run of all virtual ranks: what they do is told to a matcher, and its choices are taken as given, as far as they are
-// given, and then always the first.
+// One run of all virtual ranks: what they do is told to a matcher, and its choices are taken as given, as far as they
+// are given, and then always the first.
 #pragma once
 
 #include <chrono>
@@ -23,17 +23,17 @@ struct Step {
 enum class Category : std::uint8_t {
   Deadlock,
   Livelock,
-  Mismatch,     // of collectives
-  Crash,        // a signal
-  Assertion,    // the program itself says that something is wrong
-  Failure,      // a non-zero exit status
-  Abort,        // MPI_Abort
-  MpiError,     // an error class that nobody handled
-  LostSend,     // at the end
+  Mismatch,   // of collectives
+  Crash,      // a signal
+  Assertion,  // the program itself says that something is wrong
+  Failure,    // a non-zero exit status
+  Abort,      // MPI_Abort
+  MpiError,   // an error class that nobody handled
+  LostSend,   // at the end
   LostReceive,
   NoFinalize,
-  Stalled,      // a rank computes for ever
-  Unstable,     // the program does not do the same again
+  Stalled,   // a rank computes for ever
+  Unstable,  // the program does not do the same again
 };
 
 // Where a rank is, or was.
@@ -53,14 +53,14 @@ struct Problem {
 };
 
 struct RunResult {
-  bool counts = true;  // false: there is no such run
+  bool counts = true;    // false: there is no such run
   bool cut_off = false;  // by a bound
   std::vector<Step> steps;
   std::vector<Problem> problems;
   // Per rank and receive: which message it took ("2.0": the first of rank 2), "cancelled", or nothing.
   std::vector<std::vector<std::string>> taken;
-  std::vector<int> blocked;  // ranks
-  std::vector<std::string> output;  // per rank, if it was kept
+  std::vector<int> blocked;                   // ranks
+  std::vector<std::string> output;            // per rank, if it was kept
   std::set<std::uint64_t> decided_too_early;  // Matcher::decided_too_early
 };
 
@@ -69,8 +69,8 @@ struct RunOptions {
   std::uint32_t poll_bound = 2;
   std::chrono::milliseconds step_timeout{10000};
   std::set<std::uint64_t> cancelled_sites;
-  std::string output;     // a directory: what the ranks write goes there
-  std::string trace;      // a directory: the run is recorded
+  std::string output;  // a directory: what the ranks write goes there
+  std::string trace;   // a directory: the run is recorded
   std::uint64_t trace_id = 0;
 };
 
@@ -108,9 +108,9 @@ class Run {
   RunOptions options_;
   Matcher matcher_;
   std::vector<RankEnd> ends_;
-  std::vector<bool> waiting_;  // ranks that wait for a reply
+  std::vector<bool> waiting_;         // ranks that wait for a reply
   std::vector<std::uint32_t> asked_;  // function of the question
-  bool fatal_ = false;     // the whole job would be over
+  bool fatal_ = false;                // the whole job would be over
   bool livelock_ = false;
 };
 

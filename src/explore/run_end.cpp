@@ -58,8 +58,8 @@ void Run::look_for_leftovers(RunResult& result) {
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     for (const int number : matcher_.inbox_of(rank)) {
       const Message& message = matcher_.messages()[static_cast<std::size_t>(number)];
-      sends.places.push_back({message.source, message.site, message.function,
-                              with_tag(fmt::format("to {}", message.dest), message.tag)});
+      sends.places.push_back(
+          {message.source, message.site, message.function, with_tag(fmt::format("to {}", message.dest), message.tag)});
     }
     for (const int number : matcher_.pending_of(rank)) {
       const Receive& receive = matcher_.receives()[static_cast<std::size_t>(number)];
@@ -92,14 +92,14 @@ bool Run::stuck_anyway(const std::vector<int>& blocked) const {
   };
   const auto may_go_on = [&](int rank) {
     const Question& question = *matcher_.question(rank);
-    if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) return may_come(question.wanted);
+    if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take)
+      return may_come(question.wanted);
     const auto completes = [&](OperationId id) { return may_complete(rank, id); };
     const auto& all = question.operations;
     return question.kind == Question::Kind::All ? std::all_of(all.begin(), all.end(), completes)
                                                 : std::any_of(all.begin(), all.end(), completes);
   };
-  while (std::erase_if(stuck, may_go_on) > 0) {
-  }
+  while (std::erase_if(stuck, may_go_on) > 0) {}
   return !stuck.empty();
 }
 

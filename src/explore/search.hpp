@@ -1,8 +1,8 @@
 // All orders of a program: a depth-first search over the options of the choices that its runs come to.
 //
-// A run is repeated up to a choice by taking the same options again; each choice that a run made beyond what it was given
-// leaves its other options to be tried. They are a stack, the deepest choice on top, from which all workers take. What is
-// kept of a run is the list of its choices, so memory does not grow with the number of runs.
+// A run is repeated up to a choice by taking the same options again; each choice that a run made beyond what it was
+// given leaves its other options to be tried. They are a stack, the deepest choice on top, from which all workers take.
+// What is kept of a run is the list of its choices, so memory does not grow with the number of runs.
 #pragma once
 
 #include <atomic>

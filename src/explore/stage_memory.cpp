@@ -28,6 +28,8 @@ StageMemory::~StageMemory() {
   if (stage_) ::munmap(stage_, size_);
 }
 
-std::string StageMemory::path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_.get()); }
+std::string StageMemory::path() const {
+  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_.get());
+}
 
 }  // namespace reprise::explore

@@ -26,9 +26,10 @@ class Actor {
 
   void act(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more = {},
            std::span<const std::uint64_t> rest = {});
-  // Asks, with everything that was done before, and waits. The words of the reply stay until the next question. Does not
-  // return if the run is over.
-  const std::uint64_t* ask(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more = {});
+  // Asks, with everything that was done before, and waits. The words of the reply stay until the next question. Does
+  // not return if the run is over.
+  const std::uint64_t* ask(Act act, std::initializer_list<std::uint64_t> words,
+                           std::span<const std::uint64_t> more = {});
 
   // Room for the bytes of a message, until `readers` have given it back. Offsets are from the beginning of the stage.
   std::uint64_t allot(std::size_t bytes, std::uint32_t readers);

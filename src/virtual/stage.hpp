@@ -1,7 +1,7 @@
 // Where virtual ranks act: memory that they share with the explorer, which decides what each of them hears.
 //
-// A rank writes down what it does, act by act, without asking anybody; when it needs to know something it asks, and waits
-// for the reply. The explorer looks only when every rank waits or has ended, so that how fast they were makes no
+// A rank writes down what it does, act by act, without asking anybody; when it needs to know something it asks, and
+// waits for the reply. The explorer looks only when every rank waits or has ended, so that how fast they were makes no
 // difference. Everything is in 64-bit words: this is read and written by programs that have nothing else in common.
 #pragma once
 
@@ -39,8 +39,8 @@ struct Seat {
 
 enum class ServerState : std::uint32_t {
   Starting,
-  Ready,    // no run
-  Begin,    // told to begin one
+  Ready,  // no run
+  Begin,  // told to begin one
   Running,
   Quit,
   Refused,  // this program cannot be explored; `refusal` says why
@@ -49,11 +49,11 @@ enum class ServerState : std::uint32_t {
 struct Stage {
   std::uint64_t magic;
   std::uint32_t ranks;
-  std::uint32_t keeps_output;           // of this run
-  std::atomic<std::uint32_t> acting;    // a futex: ranks that neither wait nor have ended
-  std::atomic<std::uint32_t> present;   // processes that have not been reaped
-  std::atomic<std::uint32_t> server;    // a futex: ServerState
-  std::uint32_t records;                // this run is recorded
+  std::uint32_t keeps_output;          // of this run
+  std::atomic<std::uint32_t> acting;   // a futex: ranks that neither wait nor have ended
+  std::atomic<std::uint32_t> present;  // processes that have not been reaped
+  std::atomic<std::uint32_t> server;   // a futex: ServerState
+  std::uint32_t records;               // this run is recorded
   std::int32_t server_pid;
   std::uint32_t thread_level;
   char refusal[256];
@@ -71,7 +71,9 @@ inline constexpr std::size_t kArenaBytes = std::size_t{1} << 30;
 inline constexpr std::size_t kStageBytes = (sizeof(Stage) + 4095) & ~std::size_t{4095};
 inline constexpr std::size_t kRankBytes = (kScriptWords + kReplyWords) * 8 + kArenaBytes;
 
-inline constexpr std::size_t stage_size(int ranks) { return kStageBytes + static_cast<std::size_t>(ranks) * kRankBytes; }
+inline constexpr std::size_t stage_size(int ranks) {
+  return kStageBytes + static_cast<std::size_t>(ranks) * kRankBytes;
+}
 inline std::uint64_t* script_of(Stage* stage, int rank) {
   return reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(stage) + kStageBytes +
                                           static_cast<std::size_t>(rank) * kRankBytes);
@@ -103,14 +105,18 @@ inline constexpr std::uint64_t kMaySayNo = 1;
 inline constexpr std::uint64_t kKeeps = 2;
 inline constexpr std::uint64_t kOwnLook = 4;  // Reprise itself asks: the truth, and nothing is decided
 
-// Numbers in place of ranks and tags.
-inline constexpr std::uint64_t kNobody = UINT64_MAX;
+// Ranks and tags, which may be negative.
+inline constexpr std::uint64_t as_word(int number) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+}
+inline constexpr int as_number(std::uint64_t word) { return static_cast<int>(static_cast<std::int64_t>(word)); }
 
 // A reply: yes, operation (of MPI_Mprobe), how many reports; each is: index, source, tag, bytes, data, flags, how many
 // contributions, and these.
 inline constexpr std::uint64_t kCancelled = 1;
 
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value, const std::timespec* timeout = nullptr);
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value,
+                const std::timespec* timeout = nullptr);
 void futex_wake(std::atomic<std::uint32_t>& word, int how_many);
 
 }  // namespace reprise::virtual_world

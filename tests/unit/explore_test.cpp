@@ -192,7 +192,8 @@ TEST(Explore, AProbedMessageIsThere) {
 }
 
 TEST(Explore, HeadToHeadDependsOnBuffering) {
-  const Program program = {{{Statement::Send, 1}, {Statement::Receive, 1}}, {{Statement::Send, 0}, {Statement::Receive, 0}}};
+  const Program program = {{{Statement::Send, 1}, {Statement::Receive, 1}},
+                           {{Statement::Send, 0}, {Statement::Receive, 0}}};
   EXPECT_EQ(explore(program, Buffering::Infinite).deadlocks, 0u);
   EXPECT_EQ(explore(program, Buffering::None).deadlocks, 1u);
   const Found mixed = explore(program, Buffering::Mixed);

@@ -18,7 +18,7 @@ constexpr std::int64_t kFirstProcess = 4'000'000;  // above every number that Li
 std::atomic<std::int64_t> g_begin{0};
 std::int64_t g_first = 0;      // where processor time is counted from
 std::int64_t g_monotonic = 0;  // what clocks that start with the machine show less than the others
-int g_rank = -2;  // before MPI_Init nobody is anybody
+int g_rank = -2;               // before MPI_Init nobody is anybody
 std::atomic<std::int64_t> g_reads{0};
 std::atomic<std::uint64_t> g_random{0};
 
@@ -56,7 +56,9 @@ void advance_virtual_time(std::int64_t nanoseconds) {
   if (nanoseconds > 0) g_begin.fetch_add(nanoseconds, std::memory_order_relaxed);
 }
 
-std::int64_t virtual_nanoseconds() { return g_begin.load(std::memory_order_relaxed) + kStep * (g_reads.fetch_add(1, std::memory_order_relaxed) + 1); }
+std::int64_t virtual_nanoseconds() {
+  return g_begin.load(std::memory_order_relaxed) + kStep * (g_reads.fetch_add(1, std::memory_order_relaxed) + 1);
+}
 
 bool answer_virtually(Function function, std::int64_t about, std::span<std::int64_t> numbers) {
   if (function == Function::ClockGettime && about > CLOCK_TAI) return false;  // there is none
@@ -67,7 +69,8 @@ bool answer_virtually(Function function, std::int64_t about, std::span<std::int6
     case Function::ClockGettime:
       numbers[0] = virtual_nanoseconds();
       if (about == CLOCK_PROCESS_CPUTIME_ID || about == CLOCK_THREAD_CPUTIME_ID || about < 0) numbers[0] -= g_first;
-      else if (about != CLOCK_REALTIME && about != CLOCK_REALTIME_COARSE && about != CLOCK_TAI) numbers[0] -= g_monotonic;
+      else if (about != CLOCK_REALTIME && about != CLOCK_REALTIME_COARSE && about != CLOCK_TAI)
+        numbers[0] -= g_monotonic;
       return true;
     case Function::TimespecGet: numbers[0] = virtual_nanoseconds(); return true;
     case Function::Gettimeofday: numbers[0] = virtual_nanoseconds() / 1000; return true;

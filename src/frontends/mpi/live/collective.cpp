@@ -7,9 +7,9 @@
 
 namespace reprise::mpi::live {
 
-namespace {
+using virtual_world::as_word;
 
-std::uint64_t word(int number) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(number)); }
+namespace {
 
 // What a contribution looks like: how many blocks, where each begins (from the start) and how long it is, and these.
 struct Blocks {
@@ -51,10 +51,10 @@ OperationId enter(std::uint64_t comm, std::uint64_t signature, Function function
   const OperationId operation = actor().new_operation();
   std::vector<std::uint64_t> member_words;
   std::vector<std::uint64_t> need_words;
-  for (const int member : members) member_words.push_back(word(member));
-  for (const int need : needs) need_words.push_back(word(need));
+  for (const int member : members) member_words.push_back(as_word(member));
+  for (const int need : needs) need_words.push_back(as_word(need));
   actor().act(Act::Enter,
-              {operation, comm, signature, static_cast<std::uint64_t>(function), word(detail), data, this_site(),
+              {operation, comm, signature, static_cast<std::uint64_t>(function), as_word(detail), data, this_site(),
                member_words.size(), need_words.size()},
               member_words, need_words);
   return operation;
@@ -76,7 +76,8 @@ std::vector<int> all_members(const Communicator& communicator) {
   const std::vector<int>& local = communicator.local.members();
   if (!communicator.inter()) return local;
   const std::vector<int>& remote = communicator.remote->members();
-  const bool local_first = *std::min_element(local.begin(), local.end()) < *std::min_element(remote.begin(), remote.end());
+  const bool local_first =
+      *std::min_element(local.begin(), local.end()) < *std::min_element(remote.begin(), remote.end());
   std::vector<int> all = local_first ? local : remote;
   const std::vector<int>& rest = local_first ? remote : local;
   all.insert(all.end(), rest.begin(), rest.end());
@@ -121,7 +122,8 @@ void Collective::combines(std::vector<int> peers, MPI_Count first, MPI_Count cou
   combines_.push_back({std::move(peers), first, count, type, op, to});
 }
 
-// --- neighbours -------------------------------------------------------------------------------------------------------
+// --- neighbours
+// -------------------------------------------------------------------------------------------------------
 
 std::pair<int, int> Collective::edges() const { return virtual_world::degrees(members_->topology, me()); }
 
@@ -136,8 +138,8 @@ std::vector<int> Collective::outgoing() const {
   return to;
 }
 
-// On a grid, what goes down one dimension comes from above at the other end: edges 2d and 2d+1 change places. Otherwise,
-// between two processes, edges keep their order.
+// On a grid, what goes down one dimension comes from above at the other end: edges 2d and 2d+1 change places.
+// Otherwise, between two processes, edges keep their order.
 std::vector<std::pair<int, std::size_t>> Collective::incoming(bool same_block) const {
   std::vector<std::pair<int, std::size_t>> from;
   const auto& topology = members_->topology;
@@ -160,11 +162,13 @@ std::vector<std::pair<int, std::size_t>> Collective::incoming(bool same_block) c
   return from;
 }
 
-// --- life -------------------------------------------------------------------------------------------------------------
+// --- life
+// -------------------------------------------------------------------------------------------------------------
 
 // Along edges, a list of where they lead comes after the blocks.
 OperationId Collective::begin() {
-  if (!destinations_.empty()) gives(destinations_.data(), static_cast<MPI_Count>(4 * destinations_.size()), handles().byte);
+  if (!destinations_.empty())
+    gives(destinations_.data(), static_cast<MPI_Count>(4 * destinations_.size()), handles().byte);
   const std::uint64_t data = lay_down(gives_, static_cast<std::size_t>(readers_));
   return enter(communicators().uid(comm_), signature_, function_, root_, data, all_, needs_);
 }
@@ -199,10 +203,11 @@ int Collective::combine(const Combined& wanted, const std::vector<std::uint64_t>
   const auto layout = layout_of(wanted.type);
   MPI_Count lower = 0;
   MPI_Count span = 0;
-  singleton_function<int (*)(MPI_Datatype, MPI_Count*, MPI_Count*)>(Function::Type_get_true_extent_x)(wanted.type, &lower,
-                                                                                                   &span);
+  singleton_function<int (*)(MPI_Datatype, MPI_Count*, MPI_Count*)>(Function::Type_get_true_extent_x)(wanted.type,
+                                                                                                      &lower, &span);
   const auto count = static_cast<std::size_t>(wanted.count);
-  const std::size_t room = static_cast<std::size_t>(span) + (count - 1) * static_cast<std::size_t>(std::abs(layout->extent));
+  const std::size_t room =
+      static_cast<std::size_t>(span) + (count - 1) * static_cast<std::size_t>(std::abs(layout->extent));
   std::vector<char> sum(room + 64);
   std::vector<char> next(room + 64);
   bool first = true;
@@ -217,8 +222,8 @@ int Collective::combine(const Combined& wanted, const std::vector<std::uint64_t>
     unpack(blocks.at(0) + skipped, to.bytes, to);
     if (!first) {
       using Reduce = int (*)(const void*, void*, int, MPI_Datatype, MPI_Op);
-      const int rc = singleton_function<Reduce>(Function::Reduce_local)(next.data() - lower, sum.data() - lower,
-                                                                       static_cast<int>(count), wanted.type, wanted.op);
+      const int rc = singleton_function<Reduce>(Function::Reduce_local)(
+          next.data() - lower, sum.data() - lower, static_cast<int>(count), wanted.type, wanted.op);
       if (rc != MPI_SUCCESS) return rc;
     }
     first = false;

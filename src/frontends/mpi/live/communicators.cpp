@@ -1,5 +1,6 @@
-// Communicators that explored ranks make (MPI 4.0, 7.4 and 8.5): the members tell each other what they want, and each works
-// out for itself who is in the new one. Questions about them are answered by the virtual world (border/world_*.cpp).
+// Communicators that explored ranks make (MPI 4.0, 7.4 and 8.5): the members tell each other what they want, and each
+// works out for itself who is in the new one. Questions about them are answered by the virtual world
+// (border/world_*.cpp).
 #include "frontends/mpi/communicators.hpp"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ using Numbers = std::vector<int>;
 
 // Everybody's numbers, by member (all_members).
 std::vector<Numbers> tell(Function function, std::uint64_t comm, const std::vector<int>& members, const Numbers& mine) {
-  const auto all = exchange(function, comm, members, {reinterpret_cast<const std::uint8_t*>(mine.data()), 4 * mine.size()});
+  const auto all =
+      exchange(function, comm, members, {reinterpret_cast<const std::uint8_t*>(mine.data()), 4 * mine.size()});
   std::vector<Numbers> numbers;
   for (const auto& bytes : all) {
     numbers.emplace_back(bytes.size() / 4);
@@ -56,7 +58,8 @@ std::optional<Communicator> with(Group local, std::optional<Group> remote = {}) 
   return made;
 }
 
-// --- of the same processes --------------------------------------------------------------------------------------------
+// --- of the same processes
+// --------------------------------------------------------------------------------------------
 
 int dup(MPI_Comm comm, MPI_Comm* made) {
   if (!known(comm)) return raise(comm, MPI_ERR_COMM);
@@ -82,14 +85,16 @@ int idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
 
 int idup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm* made, MPI_Request* request) { return idup(comm, made, request); }
 
-// --- of some of them --------------------------------------------------------------------------------------------------
+// --- of some of them
+// --------------------------------------------------------------------------------------------------
 
 // Those of a group who said this colour, by key and then by rank.
 Group of_colour(const std::vector<Numbers>& said, const std::vector<int>& members, const Group& group, int colour) {
   std::vector<std::pair<int, int>> found;
   for (const int rank : group.members())
     if (const Numbers& numbers = of(said, members, rank); numbers[0] == colour) found.emplace_back(numbers[1], rank);
-  std::stable_sort(found.begin(), found.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& one, const auto& other) { return one.first < other.first; });
   std::vector<int> ranks;
   for (const auto& [key, rank] : found) ranks.push_back(rank);
   return Group(std::move(ranks));
@@ -142,7 +147,8 @@ int create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   return give(comm, Carrier::Alike, with(wanted), {}, made);
 }
 
-// --- of two groups ----------------------------------------------------------------------------------------------------
+// --- of two groups
+// ----------------------------------------------------------------------------------------------------
 
 // The leaders tell each other who is in their groups; each tells its own group.
 int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm* made) {
@@ -157,7 +163,8 @@ int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote
     const int other = leaders[1];
     std::sort(leaders.begin(), leaders.end());
     const std::uint64_t key = communicators().uid(peer) ^ 0x6c656164657273ull ^ static_cast<std::uint64_t>(tag) << 40 ^
-                              static_cast<std::uint64_t>(leaders[0]) << 56 ^ static_cast<std::uint64_t>(leaders[1]) << 48;
+                              static_cast<std::uint64_t>(leaders[0]) << 56 ^
+                              static_cast<std::uint64_t>(leaders[1]) << 48;
     others = of(tell(Function::Intercomm_create, key, leaders, mine->local.members()), leaders, other);
   }
   const auto said = tell(Function::Intercomm_create, local, others);
@@ -178,7 +185,8 @@ int intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
   return give(comm, Carrier::Alike, with(first.united_with(second)), {}, made);
 }
 
-// --- with a topology --------------------------------------------------------------------------------------------------
+// --- with a topology
+// --------------------------------------------------------------------------------------------------
 
 Numbers list(int n, const int* values) { return {values, values + std::max(n, 0)}; }
 
@@ -209,7 +217,8 @@ int cart_sub(MPI_Comm comm, const int* keep, MPI_Comm* made) {
     int& number = keep[i] ? key : colour;
     number = number * grid->dims[i] + at[i];
   }
-  return split_by(Function::Cart_sub, comm, colour, key, grid->kept(list(static_cast<int>(grid->dims.size()), keep)), made);
+  return split_by(Function::Cart_sub, comm, colour, key, grid->kept(list(static_cast<int>(grid->dims.size()), keep)),
+                  made);
 }
 
 int graph_create(MPI_Comm comm, int n, const int* index, const int* edges, int, MPI_Comm* made) {

@@ -1,4 +1,5 @@
-// MPI_Wait and its kin for an explored rank. Which requests are reported, and whether a test says yes, the explorer says.
+// MPI_Wait and its kin for an explored rank. Which requests are reported, and whether a test says yes, the explorer
+// says.
 #include <algorithm>
 
 #include "frontends/mpi/border/requests.hpp"
@@ -124,7 +125,7 @@ bool others_are_complete(Asked& asked, MPI_Request* requests) {
     if (asked.request(i) || requests[i] == handles().request_null) continue;
     int flag = 0;
     singleton_function<int (*)(MPI_Request, int*, MPI_Status*)>(Function::Request_get_status)(requests[i], &flag,
-                                                                                             MPI_STATUS_IGNORE);
+                                                                                              MPI_STATUS_IGNORE);
     if (!flag) return false;
   }
   return true;
@@ -133,7 +134,8 @@ bool others_are_complete(Asked& asked, MPI_Request* requests) {
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   Asked asked(count, requests);
   if (asked.are_foreign())
-    return singleton_function<int (*)(int, MPI_Request*, int*, MPI_Status*)>(Function::Testall)(count, requests, flag, statuses);
+    return singleton_function<int (*)(int, MPI_Request*, int*, MPI_Status*)>(Function::Testall)(count, requests, flag,
+                                                                                                statuses);
   *flag = 0;
   if (!others_are_complete(asked, requests)) return MPI_SUCCESS;
   const Reply reply = asked.any_active() ? ask(Kind::All, virtual_world::kMaySayNo, asked.operations()) : Reply();
@@ -153,7 +155,8 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   return finish_all(asked, reply, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status, true);
 }
 
-// --- any and some -----------------------------------------------------------------------------------------------------
+// --- any and some
+// -----------------------------------------------------------------------------------------------------
 
 // A request of the library's own that is complete is reported first: the explorer knows nothing of it.
 std::size_t ready_other(Asked& asked, MPI_Request* requests) {
@@ -161,7 +164,7 @@ std::size_t ready_other(Asked& asked, MPI_Request* requests) {
     if (asked.request(i) || requests[i] == handles().request_null) continue;
     int flag = 0;
     singleton_function<int (*)(MPI_Request, int*, MPI_Status*)>(Function::Request_get_status)(requests[i], &flag,
-                                                                                             MPI_STATUS_IGNORE);
+                                                                                              MPI_STATUS_IGNORE);
     if (flag) return i;
   }
   return asked.count();
@@ -194,15 +197,16 @@ int any(std::uint64_t flags, int count, MPI_Request* requests, int* index, int* 
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   if (Asked(count, requests).are_foreign())
-    return singleton_function<int (*)(int, MPI_Request*, int*, MPI_Status*)>(Function::Waitany)(count, requests, index, status);
+    return singleton_function<int (*)(int, MPI_Request*, int*, MPI_Status*)>(Function::Waitany)(count, requests, index,
+                                                                                                status);
   int flag = 0;
   return any(0, count, requests, index, &flag, status);
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   if (Asked(count, requests).are_foreign())
-    return singleton_function<int (*)(int, MPI_Request*, int*, int*, MPI_Status*)>(Function::Testany)(count, requests, index,
-                                                                                                   flag, status);
+    return singleton_function<int (*)(int, MPI_Request*, int*, int*, MPI_Status*)>(Function::Testany)(
+        count, requests, index, flag, status);
   return any(virtual_world::kMaySayNo, count, requests, index, flag, status);
 }
 
@@ -256,19 +260,22 @@ int testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
   return some(virtual_world::kMaySayNo, count, requests, outcount, indices, statuses);
 }
 
-// --- the rest ---------------------------------------------------------------------------------------------------------
+// --- the rest
+// ---------------------------------------------------------------------------------------------------------
 
 // Asked by the program, it is a poll; by Reprise itself, who watches receives, it is the truth.
 int request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const auto request = find_request(handle);
   if (!request)
-    return singleton_function<int (*)(MPI_Request, int*, MPI_Status*)>(Function::Request_get_status)(handle, flag, status);
+    return singleton_function<int (*)(MPI_Request, int*, MPI_Status*)>(Function::Request_get_status)(handle, flag,
+                                                                                                     status);
   *flag = 1;
   if (!request->active || request->operation == 0) {
     show_empty_status(status, request->nobody && request->hears ? MPI_PROC_NULL : MPI_ANY_SOURCE);
     return MPI_SUCCESS;
   }
-  const std::uint64_t flags = t_state.own_look ? virtual_world::kOwnLook : virtual_world::kMaySayNo | virtual_world::kKeeps;
+  const std::uint64_t flags =
+      t_state.own_look ? virtual_world::kOwnLook : virtual_world::kMaySayNo | virtual_world::kKeeps;
   const Reply reply = ask(Kind::All, flags, {&request->operation, 1});
   *flag = reply.yes ? 1 : 0;
   if (!reply.yes) return MPI_SUCCESS;

@@ -42,7 +42,8 @@ void Bcast(Collective& c, void* buffer, Count count, MPI_Datatype type, int root
   }
 }
 
-// --- gathering --------------------------------------------------------------------------------------------------------
+// --- gathering
+// --------------------------------------------------------------------------------------------------------
 
 template <class Count>
 void Gather(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, void* rbuf, Count rcount,
@@ -68,7 +69,8 @@ void Gatherv(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, 
   }
   if (!c.is_root(root)) return;
   for (int i = 0; i < c.size(); ++i)
-    if (c.inter() || i != root || !in_place(sbuf)) c.takes(i, 0, region(at(rbuf, rdispls[i], rtype), rcounts[i], rtype));
+    if (c.inter() || i != root || !in_place(sbuf))
+      c.takes(i, 0, region(at(rbuf, rdispls[i], rtype), rcounts[i], rtype));
 }
 
 template <class Count>
@@ -90,7 +92,8 @@ void Allgatherv(Collective& c, const void* sbuf, Count scount, MPI_Datatype styp
   for (int i = 0; i < c.size(); ++i) c.takes(i, 0, region(at(rbuf, rdispls[i], rtype), rcounts[i], rtype));
 }
 
-// --- scattering -------------------------------------------------------------------------------------------------------
+// --- scattering
+// -------------------------------------------------------------------------------------------------------
 
 template <class Count>
 void Scatter(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, void* rbuf, Count rcount,
@@ -118,17 +121,19 @@ void Scatterv(Collective& c, const void* sbuf, const Counts* scounts, const Plac
     c.takes(root, static_cast<std::size_t>(c.me()), region(rbuf, rcount, rtype));
 }
 
-// --- everybody to everybody -------------------------------------------------------------------------------------------
+// --- everybody to everybody
+// -------------------------------------------------------------------------------------------
 
 template <class Count>
 void Alltoall(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, void* rbuf, Count rcount,
               MPI_Datatype rtype) {
   const bool own = in_place(sbuf);
   for (int i = 0; i < c.size(); ++i) {
-    const void* const from = own ? at(rbuf, static_cast<MPI_Count>(i) * rcount, rtype)
-                                 : at(sbuf, static_cast<MPI_Count>(i) * scount, stype);
+    const void* const from =
+        own ? at(rbuf, static_cast<MPI_Count>(i) * rcount, rtype) : at(sbuf, static_cast<MPI_Count>(i) * scount, stype);
     c.gives(from, own ? rcount : scount, own ? rtype : stype);
-    c.takes(i, static_cast<std::size_t>(c.me()), region(at(rbuf, static_cast<MPI_Count>(i) * rcount, rtype), rcount, rtype));
+    c.takes(i, static_cast<std::size_t>(c.me()),
+            region(at(rbuf, static_cast<MPI_Count>(i) * rcount, rtype), rcount, rtype));
   }
   c.is_read_by(c.size());
 }
@@ -148,8 +153,9 @@ void Alltoallv(Collective& c, const void* sbuf, const Counts* scounts, const Pla
 
 // Places are in bytes here.
 template <class Counts, class Places>
-void Alltoallw(Collective& c, const void* sbuf, const Counts* scounts, const Places* sdispls, const MPI_Datatype* stypes,
-               void* rbuf, const Counts* rcounts, const Places* rdispls, const MPI_Datatype* rtypes) {
+void Alltoallw(Collective& c, const void* sbuf, const Counts* scounts, const Places* sdispls,
+               const MPI_Datatype* stypes, void* rbuf, const Counts* rcounts, const Places* rdispls,
+               const MPI_Datatype* rtypes) {
   const bool own = in_place(sbuf);
   const TypesPerRank types(rtypes, true, c.size());
   const TypesPerRank sent(stypes, true, own ? 0 : c.size(), t_state.fortran_sent_types);
@@ -162,7 +168,8 @@ void Alltoallw(Collective& c, const void* sbuf, const Counts* scounts, const Pla
   c.is_read_by(c.size());
 }
 
-// --- reductions -------------------------------------------------------------------------------------------------------
+// --- reductions
+// -------------------------------------------------------------------------------------------------------
 
 template <class Count>
 void Reduce(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Datatype type, MPI_Op op, int root) {
@@ -223,7 +230,8 @@ void Exscan(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Dataty
   c.combines(peers_below(c.me()), 0, count, type, op, rbuf);
 }
 
-// --- neighbours -------------------------------------------------------------------------------------------------------
+// --- neighbours
+// -------------------------------------------------------------------------------------------------------
 
 inline int distinct(std::vector<int> ranks) {
   std::erase(ranks, -1);

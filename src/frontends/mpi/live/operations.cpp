@@ -12,6 +12,8 @@
 
 namespace reprise::mpi::live {
 
+using virtual_world::as_word;
+
 Region region(const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (count <= 0) return {};
   auto layout = layout_of(type);
@@ -54,11 +56,10 @@ std::uint64_t this_site() {
 }
 std::uint64_t this_function() { return static_cast<std::uint64_t>(t_state.function); }
 
-// --- questions --------------------------------------------------------------------------------------------------------
+// --- questions
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
-
-std::uint64_t word(int number) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(number)); }
 
 Reply read_reply(const std::uint64_t* words) {
   Reply reply;
@@ -67,8 +68,8 @@ Reply read_reply(const std::uint64_t* words) {
   reply.reports.resize(*words++);
   for (Report& report : reply.reports) {
     report.index = static_cast<std::uint32_t>(*words++);
-    report.source = static_cast<int>(static_cast<std::int64_t>(*words++));
-    report.tag = static_cast<int>(static_cast<std::int64_t>(*words++));
+    report.source = virtual_world::as_number(*words++);
+    report.tag = virtual_world::as_number(*words++);
     report.bytes = *words++;
     report.data = *words++;
     report.cancelled = (*words++ & virtual_world::kCancelled) != 0;
@@ -96,7 +97,8 @@ void look_at_orphans() {
   std::erase_if(orphans(), [](const std::shared_ptr<Request>& request) {
     const std::uint64_t word = request->operation;
     const Reply reply = read_reply(actor().ask(
-        Act::Ask, {static_cast<std::uint64_t>(Kind::All), virtual_world::kOwnLook, 0, 0, 0, this_site(), this_function()},
+        Act::Ask,
+        {static_cast<std::uint64_t>(Kind::All), virtual_world::kOwnLook, 0, 0, 0, this_site(), this_function()},
         {&word, 1}));
     if (!reply.yes || reply.reports.empty()) return false;
     deliver(*request, reply.reports[0], MPI_STATUS_IGNORE);
@@ -116,15 +118,17 @@ Reply ask_for_message(Kind kind, std::uint64_t flags, MPI_Comm comm, int source,
   const Communicator* const found = known(comm);
   const int world =
       source == MPI_ANY_SOURCE || !found ? -1 : found->peers().members()[static_cast<std::size_t>(source)];
-  return read_reply(actor().ask(Act::Ask, {static_cast<std::uint64_t>(kind), flags, communicators().uid(comm), word(world),
-                                           word(tag == MPI_ANY_TAG ? -1 : tag), this_site(), this_function()}));
+  return read_reply(
+      actor().ask(Act::Ask, {static_cast<std::uint64_t>(kind), flags, communicators().uid(comm), as_word(world),
+                             as_word(tag == MPI_ANY_TAG ? -1 : tag), this_site(), this_function()}));
 }
 
 void await(OperationId operation) {
   if (operation != 0) ask(Kind::All, 0, {&operation, 1});
 }
 
-// --- requests ---------------------------------------------------------------------------------------------------------
+// --- requests
+// ---------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -177,7 +181,8 @@ int deliver(Request& request, const Report& report, MPI_Status* status) {
   return error;
 }
 
-// --- errors -----------------------------------------------------------------------------------------------------------
+// --- errors
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 

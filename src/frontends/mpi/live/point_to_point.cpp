@@ -6,11 +6,11 @@
 #include "frontends/mpi/live/live.hpp"
 
 namespace reprise::mpi::live {
+
+using virtual_world::as_word;
 namespace {
 
 enum class Mode : std::uint64_t { Standard, Synchronous, Buffered, Ready };  // explore::SendMode
-
-std::uint64_t word(int number) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(number)); }
 
 int world_rank(MPI_Comm comm, int rank) { return known(comm)->peers().members()[static_cast<std::size_t>(rank)]; }
 
@@ -23,7 +23,7 @@ OperationId post_send(Mode mode, const Region& from, int dest, int tag, MPI_Comm
     data = actor().allot(from.bytes, 1);
     pack(from, actor().bytes(data));
   }
-  actor().act(Act::Send, {operation, communicators().uid(comm), word(world_rank(comm, dest)), word(tag),
+  actor().act(Act::Send, {operation, communicators().uid(comm), as_word(world_rank(comm, dest)), as_word(tag),
                           static_cast<std::uint64_t>(mode), from.bytes, data, this_site(), this_function()});
   return operation;
 }
@@ -32,8 +32,8 @@ OperationId post_receive(int source, int tag, MPI_Comm comm) {
   if (source == MPI_PROC_NULL) return 0;
   const OperationId operation = actor().new_operation();
   const int world = source == MPI_ANY_SOURCE ? -1 : world_rank(comm, source);
-  actor().act(Act::Receive, {operation, communicators().uid(comm), word(world), word(tag == MPI_ANY_TAG ? -1 : tag),
-                             this_site(), this_function()});
+  actor().act(Act::Receive, {operation, communicators().uid(comm), as_word(world),
+                             as_word(tag == MPI_ANY_TAG ? -1 : tag), this_site(), this_function()});
   return operation;
 }
 
@@ -128,7 +128,8 @@ int startall(int count, MPI_Request* all) {
   return MPI_SUCCESS;
 }
 
-// --- both at once -----------------------------------------------------------------------------------------------------
+// --- both at once
+// -----------------------------------------------------------------------------------------------------
 
 int wait_for_both(Request& request, OperationId sent, OperationId received, MPI_Status* status) {
   OperationId both[2];
@@ -206,8 +207,8 @@ int type_free(MPI_Datatype* type) {
 }
 
 template <Mode kMode>
-void put_sends(Function blocking, Function blocking_c, Function nonblocking, Function nonblocking_c, Function persistent,
-               Function persistent_c) {
+void put_sends(Function blocking, Function blocking_c, Function nonblocking, Function nonblocking_c,
+               Function persistent, Function persistent_c) {
   put_in_place_of_library(blocking, &send<kMode, int>);
   put_in_place_of_library(blocking_c, &send<kMode, MPI_Count>);
   put_in_place_of_library(nonblocking, &isend<kMode, int>);

@@ -41,7 +41,7 @@ std::optional<std::int64_t> of_singleton(int keyval) {
   int flag = 0;
   int* value = nullptr;
   singleton_function<int (*)(MPI_Comm, int, void*, int*)>(Function::Comm_get_attr)(handles().comm_world, keyval, &value,
-                                                                                 &flag);
+                                                                                   &flag);
   return flag && value ? std::optional<std::int64_t>(*value) : std::nullopt;
 }
 
@@ -92,15 +92,15 @@ void keep_output(const Stage* stage, int rank) {
 void set_launcher_variables(int rank, int ranks) {
   const std::string number = std::to_string(rank);
   const std::string all = std::to_string(ranks);
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_RANK", "PMI_RANK",
-                           "MPI_LOCALRANKID"})
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_RANK", "PMI_RANK", "MPI_LOCALRANKID"})
     setenv(name, number.c_str(), 1);
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"})
     setenv(name, all.c_str(), 1);
 }
 
-// When a rank exits, its own exit handlers and the destructors of its objects have run before any library is taken down.
-// Those of the MPI library and what that pulled in would only take time: this one comes first.
+// When a rank exits, its own exit handlers and the destructors of its objects have run before any library is taken
+// down. Those of the MPI library and what that pulled in would only take time: this one comes first.
 bool g_is_rank = false;
 int g_exit_status = 0;
 __attribute__((destructor)) void leave_at_once() {

@@ -1,0 +1,236 @@
+// What ranks are told, and what follows from it: in MPI's terms, completion.
+#include <algorithm>
+#include <utility>
+
+#include "explore/matcher.hpp"
+
+namespace reprise::explore {
+
+// What a rank learns of an operation that is complete.
+Report Matcher::report_on(const Operation& operation) const {
+  Report report;
+  if (operation.kind == Operation::Kind::Receive) {
+    const Receive& receive = at_receive(operation.index);
+    report.cancelled = receive.cancelled;
+    if (receive.took < 0) return report;
+    const Message& message = mail(receive.took);
+    report.source = message.source;
+    report.tag = message.tag;
+    report.bytes = message.bytes;
+    report.data = message.data;
+  } else if (operation.kind == Operation::Kind::Collective) {
+    const Member& asked = member(operation.index);
+    report.contributions.resize(asked.entrance.members.size());
+    for (const int other : collectives_.at(asked.collective).members) {
+      const Member& there = member(other);
+      if (!contains(asked.entrance.needs, there.rank)) continue;
+      for (std::size_t i = 0; i < asked.entrance.members.size(); ++i)
+        if (asked.entrance.members[i] == there.rank) report.contributions[i] = there.entrance.data;
+    }
+  }
+  return report;
+}
+
+// Without consequences.
+Answer Matcher::look(int rank) {
+  Rank& who = at(rank);
+  Answer answer;
+  answer.rank = rank;
+  for (std::uint32_t i = 0; i < who.question.operations.size(); ++i) {
+    const Operation* const found = operation(rank, who.question.operations[i]);
+    if (!found || !is_complete(*found)) {
+      answer.yes = false;
+      continue;
+    }
+    answer.reports.push_back(report_on(*found));
+    answer.reports.back().index = i;
+  }
+  who.asks = false;
+  return answer;
+}
+
+Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
+  Rank& who = at(rank);
+  Answer answer;
+  answer.rank = rank;
+  const std::uint32_t event = new_event(rank);
+  bool is_news = reported.empty();
+  for (const std::uint32_t index : reported) {
+    const OperationId id = who.question.operations[index];
+    const auto known = who.operations.find(id);
+    if (known == who.operations.end()) continue;  // inactive
+    Operation* const found = &known->second;
+    is_news |= !found->seen;
+    found->seen = true;
+    Report report = report_on(*found);
+    report.index = index;
+    report.operation = id;
+    if (found->kind == Operation::Kind::Receive) {
+      settle_receive(found->index, event);
+    } else if (found->kind == Operation::Kind::Send) {
+      Message& message = mail(found->index);
+      if (message.optional && message.taken_by < 0) message.optional = false;  // it was buffered
+      if (message.synchronous && message.taken_by >= 0) {
+        const Receive& taker = at_receive(message.taken_by);
+        if (message.settled) precedences_.push_back({message.source, message.sent_at, rank, event});
+        else evidence_.push_back({found->index, rank, event});
+        precedences_.push_back({taker.rank, taker.posted_at, rank, event});
+      }
+    } else {
+      const Member& asked = member(found->index);
+      const auto& needed = buffering_ == Buffering::None ? asked.entrance.members : asked.entrance.needs;
+      for (const int other : collectives_.at(asked.collective).members) {
+        const Member& there = member(other);
+        if (there.rank != rank && contains(needed, there.rank))
+          precedences_.push_back({there.rank, there.entered_at, rank, event});
+      }
+    }
+    if (!who.question.keeps) who.operations.erase(id);
+    answer.reports.push_back(std::move(report));
+  }
+  // Only news begins a new row of polls: a program may look at what it knows again and again.
+  if (who.question.may_say_no && is_news) who.refusals.erase(who.question.site);
+  who.asks = false;
+  return answer;
+}
+
+// The message had arrived before this event of its receiver, and so had those that were sent before it on the same way.
+void Matcher::was_there(int number, std::uint32_t event) {
+  const Message& message = mail(number);
+  for (const int other : at(message.dest).live_mail) {
+    if (other > number) break;
+    Message& earlier = mail(other);
+    if (earlier.source == message.source && earlier.comm == message.comm)
+      earlier.there_at = std::min(earlier.there_at, event);
+  }
+}
+
+// The program has seen it complete. From now on its message concerns only receives that were posted before it and are
+// still open: they might have had it.
+void Matcher::settle_receive(int number, std::uint32_t event) {
+  const Receive& receive = at_receive(number);
+  Rank& who = at(receive.rank);
+  if (receive.took < 0) return;
+  Message& message = mail(receive.took);
+  if (message.settled) return;
+  was_there(receive.took, event);
+  const bool concerns = std::any_of(who.pending.begin(), who.pending.end(), [&](int other) {
+    return other < number && accepts(at_receive(other).wanted, message);
+  });
+  if (concerns) return;
+  message.settled = true;
+  precedences_.push_back({message.source, message.sent_at, receive.rank, event});
+  std::erase(who.live_mail, receive.took);
+  std::erase(who.live_receives, number);
+  std::erase_if(evidence_, [&](const Evidence& seen) {
+    if (seen.message != receive.took) return false;
+    precedences_.push_back({message.source, message.sent_at, seen.rank, seen.event});
+    return true;
+  });
+}
+
+Answer Matcher::answer_no(int rank) {
+  Rank& who = at(rank);
+  const std::uint32_t event = new_event(rank);
+  const bool probes = who.question.kind == Question::Kind::Probe || who.question.kind == Question::Kind::Take;
+  if (probes) {
+    who.refused_looks.push_back({event, who.question.wanted});
+    needs_check_ = true;
+  }
+  ++who.refusals[who.question.site];
+  who.asks = false;
+  Answer answer;
+  answer.rank = rank;
+  answer.yes = false;
+  return answer;
+}
+
+Answer Matcher::answer_probe(int rank, int number) {
+  Rank& who = at(rank);
+  const std::uint32_t event = new_event(rank);
+  Message& message = mail(number);
+  const bool is_news = !std::exchange(message.shown, true);
+  Answer answer;
+  answer.rank = rank;
+  Report report;
+  report.source = message.source;
+  report.tag = message.tag;
+  report.bytes = message.bytes;
+  report.data = message.data;
+  was_there(number, event);
+  needs_check_ = true;
+  if (who.question.kind == Question::Kind::Take) {
+    // From here on it is a receive that has its message.
+    const int taker = static_cast<int>(receives_.size());
+    Receive receive;
+    receive.rank = rank;
+    receive.wanted = who.question.wanted;
+    receive.posted_at = event;
+    receive.site = who.question.site;
+    receive.function = who.question.function;
+    receives_.push_back(std::move(receive));
+    who.receives.push_back(taker);
+    who.live_receives.push_back(taker);
+    take(taker, number);
+    answer.taken = who.taken++;
+    who.operations[answer.taken] = {Operation::Kind::Receive, taker};
+  }
+  if (who.question.may_say_no && is_news) who.refusals.erase(who.question.site);
+  answer.reports.push_back(std::move(report));
+  who.asks = false;
+  return answer;
+}
+
+std::optional<Answer> Matcher::forced_answer(int rank) {
+  Rank& who = at(rank);
+  if (!who.asks || who.dead) return std::nullopt;
+  const Question& question = who.question;
+  if (question.looks_only) return look(rank);
+  const bool may_refuse = question.may_say_no && !who.will_say_yes && !polls_too_long(who);
+  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) {
+    if (may_refuse || question.wanted.source == kAnybody) return std::nullopt;
+    const auto found =
+        candidates(rank, question.wanted, who.closed, who.pending.size(), question.kind == Question::Kind::Take);
+    return found.empty() ? std::nullopt : std::optional(answer_probe(rank, found.front()));
+  }
+  std::vector<std::uint32_t> active;
+  for (std::uint32_t i = 0; i < question.operations.size(); ++i)
+    if (is_active(who, question.operations[i])) active.push_back(i);
+  if (active.empty()) return answer(rank, {});
+  const auto is_known = [&](std::uint32_t index) { return operation(rank, question.operations[index])->seen; };
+  if (question.kind == Question::Kind::All && std::all_of(active.begin(), active.end(), is_known))
+    return answer(rank, std::move(active));
+  if (may_refuse) return std::nullopt;
+  const bool all = std::all_of(active.begin(), active.end(), [&](std::uint32_t index) {
+    return is_complete(*operation(rank, question.operations[index]));
+  });
+  if (!all) return std::nullopt;
+  // One of several could be left out.
+  if (question.kind == Question::Kind::All || active.size() == 1) return answer(rank, std::move(active));
+  return std::nullopt;
+}
+
+std::vector<Answer> Matcher::settle() {
+  for (bool again = true; again;) {
+    again = false;
+    for (int rank = 0; rank < ranks(); ++rank) again |= force_receives(rank);
+  }
+  std::vector<Answer> answers;
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (auto forced = forced_answer(rank)) answers.push_back(std::move(*forced));
+  return answers;
+}
+
+bool Matcher::polls_too_long(const Rank& rank) const {
+  const auto found = rank.refusals.find(rank.question.site);
+  return found != rank.refusals.end() && found->second >= poll_bound_;
+}
+
+std::vector<Answer> Matcher::refuse_polls() {
+  std::vector<Answer> answers;
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (at(rank).asks && at(rank).question.may_say_no && !at(rank).will_say_yes) answers.push_back(answer_no(rank));
+  return answers;
+}
+
+}  // namespace reprise::explore
