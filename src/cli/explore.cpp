@@ -187,7 +187,7 @@ class Exploration {
       limits.deadline = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                        std::chrono::duration<double>(options_.max_seconds));
     explore::Search search(limits, [&](std::uint64_t order, explore::RunResult& result) {
-      if (list_) list_ << order_line(order, buffering, result) << '\n';
+      if (list_) list_ << order_line(before_ + order, buffering, result) << '\n';
       found.add(result, buffering, before_ + order);
       if (before_ + order == options_.keep) wanted = Finding{{}, buffering, options_.keep, 1, options_of(result), {}};
     });

@@ -23,8 +23,7 @@ Matcher::Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound, std::
       cancelled_sites_(std::move(cancelled_sites)),
       ranks_(static_cast<std::size_t>(ranks)) {}
 
-// --- what the ranks do
-// ------------------------------------------------------------------------------------------------
+// --- what the ranks do -----------------------------------------------------------------------------------------------
 
 void Matcher::send(int rank, OperationId id, Message message, SendMode mode) {
   message.source = rank;
@@ -104,8 +103,7 @@ const Matcher::Operation* Matcher::operation(int rank, OperationId id) const {
   return found == at(rank).operations.end() ? nullptr : &found->second;
 }
 
-// --- matching
-// ---------------------------------------------------------------------------------------------------------
+// --- matching --------------------------------------------------------------------------------------------------------
 
 bool Matcher::accepts(const Wanted& wanted, const Message& message) {
   return wanted.comm == message.comm && (wanted.source == kAnybody || wanted.source == message.source) &&
@@ -204,8 +202,7 @@ bool Matcher::may_be_complete(const Operation& operation) const {
   return operation.kind == Operation::Kind::Send && mail(operation.index).optional && !mail(operation.index).stuck;
 }
 
-// --- the end
-// ----------------------------------------------------------------------------------------------------------
+// --- the end ---------------------------------------------------------------------------------------------------------
 
 bool Matcher::anybody_asleep() const {
   for (const Rank& rank : ranks_) {

@@ -44,11 +44,9 @@ Run::Run(virtual_world::Stage* stage, const RunOptions& options)
       options_(options),
       matcher_(static_cast<int>(stage->ranks), options.buffering, options.poll_bound, options.cancelled_sites),
       ends_(stage->ranks),
-      waiting_(stage->ranks),
-      asked_(stage->ranks) {}
+      waiting_(stage->ranks) {}
 
-// --- the ranks
-// --------------------------------------------------------------------------------------------------------
+// --- the ranks -------------------------------------------------------------------------------------------------------
 
 void Run::begin() {
   for (std::uint32_t rank = 0; rank < stage_->ranks; ++rank) {
@@ -266,8 +264,7 @@ void Run::dismiss() {
   }
 }
 
-// --- the run
-// ----------------------------------------------------------------------------------------------------------
+// --- the run ---------------------------------------------------------------------------------------------------------
 
 std::uint64_t Run::digest_of(const Choice& choice) const {
   std::uint64_t digest = mix(static_cast<std::uint64_t>(choice.about), static_cast<std::uint64_t>(choice.rank));

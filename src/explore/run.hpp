@@ -93,7 +93,6 @@ class Run {
   void read_script(int rank, RunResult& result);
   void note_end(int rank, RunResult& result);
   void reply(const Answer& answer);
-  void reply_plainly(int rank);
   void resume(int rank);
   void dismiss();
   void clear_output() const;
@@ -109,7 +108,6 @@ class Run {
   Matcher matcher_;
   std::vector<RankEnd> ends_;
   std::vector<bool> waiting_;         // ranks that wait for a reply
-  std::vector<std::uint32_t> asked_;  // function of the question
   bool fatal_ = false;                // the whole job would be over
   bool livelock_ = false;
 };

@@ -13,10 +13,9 @@ namespace {
 
 constexpr std::size_t kRoomForQuestion = 64;
 
-[[noreturn]] void refuse(const char* why) {
-  char text[256];
-  const int size = std::snprintf(text, sizeof text, "reprise: %s\n", why);
-  if (write(STDERR_FILENO, text, static_cast<std::size_t>(size)) < 0) _exit(125);
+// The explorer says so, and ends: it is no failure of the program.
+[[noreturn]] void refuse(Stage* stage, const char* why) {
+  std::snprintf(stage->refusal, sizeof stage->refusal, "%s", why);
   _exit(125);
 }
 
@@ -38,7 +37,7 @@ Stage* Actor::open(const char* path) {
 void Actor::write(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more,
                   std::span<const std::uint64_t> rest) {
   const std::size_t count = words.size() + more.size() + rest.size();
-  if (count + 1 + kRoomForQuestion > kScriptWords) refuse("a call has more requests or members than can be explored");
+  if (count + 1 + kRoomForQuestion > kScriptWords) refuse(stage_, "a call has more requests or members than can be explored");
   if (written_ + count + 1 + kRoomForQuestion > kScriptWords) {
     std::uint64_t* const to = script_of(stage_, rank_) + written_;
     to[0] = act_word(Act::More, 0);
@@ -61,6 +60,8 @@ void Actor::act(Act act, std::initializer_list<std::uint64_t> words, std::span<c
 
 const std::uint64_t* Actor::ask(Act act, std::initializer_list<std::uint64_t> words,
                                 std::span<const std::uint64_t> more) {
+  // The reply has as many reports, of at least 7 words each.
+  if (more.size() > kReplyWords / 8) refuse(stage_, "a call has more requests than can be explored");
   write(act, words, more, {});
   wait_for_reply();
   return reply_of(stage_, rank_);
@@ -88,7 +89,7 @@ std::uint64_t Actor::allot(std::size_t bytes, std::uint32_t readers) {
   const std::uint64_t room = around ? oldest_ - newest_ - 1 : kArenaBytes - newest_;
   if (size + 2 * sizeof(Block) > room) {
     // Not enough behind: from the beginning, if that is free.
-    if (around || size + 2 * sizeof(Block) >= oldest_) refuse("messages that nobody has received hold more than 1 GiB");
+    if (around || size + 2 * sizeof(Block) >= oldest_) refuse(stage_, "messages that nobody has received hold more than 1 GiB");
     new (block(newest_)) Block{kArenaBytes - newest_, 0, 0};
     newest_ = 0;
   }

@@ -20,7 +20,8 @@ constinit Next<pid_t()> g_gettid{"gettid"};
 constinit Next<int(pid_t, int)> g_kill{"kill"};
 constinit Next<int(pid_t, int, union sigval)> g_sigqueue{"sigqueue"};
 
-// In replay, and in an explored rank: what the program was told, and what is true. A forked child goes on with what its parent was told.
+// In replay, and in an explored rank: what the program was told, and what is true. A forked child goes on with what its
+// parent was told.
 struct Told {
   std::atomic<pid_t> told{0};
   std::atomic<pid_t> real{0};

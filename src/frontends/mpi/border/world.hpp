@@ -23,8 +23,8 @@ int give_group(virtual_world::Group group, MPI_Group* out);
 enum class Carrier { Alike, Duplicate };
 int give_communicator(MPI_Comm parent, Carrier carrier, virtual_world::Topology topology, MPI_Comm* out);
 
-// What the world answers stands at the border in a solo replay; in an explored rank, which may be recorded like any other,
-// in place of the library.
+// What the world answers stands at the border in a solo replay; in an explored rank, which may be recorded like any
+// other, in place of the library.
 inline bool g_world_is_the_library = false;
 template <class Ours>
 void put_in_world(Function function, Ours ours) {

@@ -122,8 +122,7 @@ void Collective::combines(std::vector<int> peers, MPI_Count first, MPI_Count cou
   combines_.push_back({std::move(peers), first, count, type, op, to});
 }
 
-// --- neighbours
-// -------------------------------------------------------------------------------------------------------
+// --- neighbours ------------------------------------------------------------------------------------------------------
 
 std::pair<int, int> Collective::edges() const { return virtual_world::degrees(members_->topology, me()); }
 
@@ -162,8 +161,7 @@ std::vector<std::pair<int, std::size_t>> Collective::incoming(bool same_block) c
   return from;
 }
 
-// --- life
-// -------------------------------------------------------------------------------------------------------------
+// --- life ------------------------------------------------------------------------------------------------------------
 
 // Along edges, a list of where they lead comes after the blocks.
 OperationId Collective::begin() {

@@ -58,8 +58,7 @@ std::optional<Communicator> with(Group local, std::optional<Group> remote = {}) 
   return made;
 }
 
-// --- of the same processes
-// --------------------------------------------------------------------------------------------
+// --- of the same processes -------------------------------------------------------------------------------------------
 
 int dup(MPI_Comm comm, MPI_Comm* made) {
   if (!known(comm)) return raise(comm, MPI_ERR_COMM);
@@ -85,8 +84,7 @@ int idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
 
 int idup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm* made, MPI_Request* request) { return idup(comm, made, request); }
 
-// --- of some of them
-// --------------------------------------------------------------------------------------------------
+// --- of some of them -------------------------------------------------------------------------------------------------
 
 // Those of a group who said this colour, by key and then by rank.
 Group of_colour(const std::vector<Numbers>& said, const std::vector<int>& members, const Group& group, int colour) {
@@ -147,8 +145,7 @@ int create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
   return give(comm, Carrier::Alike, with(wanted), {}, made);
 }
 
-// --- of two groups
-// ----------------------------------------------------------------------------------------------------
+// --- of two groups ---------------------------------------------------------------------------------------------------
 
 // The leaders tell each other who is in their groups; each tells its own group.
 int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm* made) {
@@ -185,8 +182,7 @@ int intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
   return give(comm, Carrier::Alike, with(first.united_with(second)), {}, made);
 }
 
-// --- with a topology
-// --------------------------------------------------------------------------------------------------
+// --- with a topology -------------------------------------------------------------------------------------------------
 
 Numbers list(int n, const int* values) { return {values, values + std::max(n, 0)}; }
 

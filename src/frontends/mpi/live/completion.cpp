@@ -155,8 +155,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   return finish_all(asked, reply, request, status == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : status, true);
 }
 
-// --- any and some
-// -----------------------------------------------------------------------------------------------------
+// --- any and some ----------------------------------------------------------------------------------------------------
 
 // A request of the library's own that is complete is reported first: the explorer knows nothing of it.
 std::size_t ready_other(Asked& asked, MPI_Request* requests) {
@@ -260,8 +259,7 @@ int testsome(int count, MPI_Request* requests, int* outcount, int* indices, MPI_
   return some(virtual_world::kMaySayNo, count, requests, outcount, indices, statuses);
 }
 
-// --- the rest
-// ---------------------------------------------------------------------------------------------------------
+// --- the rest --------------------------------------------------------------------------------------------------------
 
 // Asked by the program, it is a poll; by Reprise itself, who watches receives, it is the truth.
 int request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {

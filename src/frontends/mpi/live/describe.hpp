@@ -42,8 +42,7 @@ void Bcast(Collective& c, void* buffer, Count count, MPI_Datatype type, int root
   }
 }
 
-// --- gathering
-// --------------------------------------------------------------------------------------------------------
+// --- gathering -------------------------------------------------------------------------------------------------------
 
 template <class Count>
 void Gather(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, void* rbuf, Count rcount,
@@ -92,8 +91,7 @@ void Allgatherv(Collective& c, const void* sbuf, Count scount, MPI_Datatype styp
   for (int i = 0; i < c.size(); ++i) c.takes(i, 0, region(at(rbuf, rdispls[i], rtype), rcounts[i], rtype));
 }
 
-// --- scattering
-// -------------------------------------------------------------------------------------------------------
+// --- scattering ------------------------------------------------------------------------------------------------------
 
 template <class Count>
 void Scatter(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, void* rbuf, Count rcount,
@@ -121,8 +119,7 @@ void Scatterv(Collective& c, const void* sbuf, const Counts* scounts, const Plac
     c.takes(root, static_cast<std::size_t>(c.me()), region(rbuf, rcount, rtype));
 }
 
-// --- everybody to everybody
-// -------------------------------------------------------------------------------------------
+// --- everybody to everybody ------------------------------------------------------------------------------------------
 
 template <class Count>
 void Alltoall(Collective& c, const void* sbuf, Count scount, MPI_Datatype stype, void* rbuf, Count rcount,
@@ -168,8 +165,7 @@ void Alltoallw(Collective& c, const void* sbuf, const Counts* scounts, const Pla
   c.is_read_by(c.size());
 }
 
-// --- reductions
-// -------------------------------------------------------------------------------------------------------
+// --- reductions ------------------------------------------------------------------------------------------------------
 
 template <class Count>
 void Reduce(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Datatype type, MPI_Op op, int root) {
@@ -230,8 +226,7 @@ void Exscan(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Dataty
   c.combines(peers_below(c.me()), 0, count, type, op, rbuf);
 }
 
-// --- neighbours
-// -------------------------------------------------------------------------------------------------------
+// --- neighbours ------------------------------------------------------------------------------------------------------
 
 inline int distinct(std::vector<int> ranks) {
   std::erase(ranks, -1);

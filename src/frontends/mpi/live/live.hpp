@@ -67,8 +67,7 @@ Reply ask_for_message(Kind kind, std::uint64_t flags, MPI_Comm comm, int source,
 std::uint64_t this_site();
 std::uint64_t this_function();
 
-// --- requests
-// ---------------------------------------------------------------------------------------------------------
+// --- requests --------------------------------------------------------------------------------------------------------
 
 class Collective;
 
@@ -84,7 +83,6 @@ struct Request {
   bool active = true;
   bool nobody = false;                  // MPI_PROC_NULL
   std::function<void(Request&)> start;  // of a persistent one
-  std::unique_ptr<char[]> scratch;      // MPI_Isendrecv_replace
 };
 
 std::shared_ptr<Request> find_request(MPI_Request handle);

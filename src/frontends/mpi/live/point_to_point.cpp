@@ -128,8 +128,7 @@ int startall(int count, MPI_Request* all) {
   return MPI_SUCCESS;
 }
 
-// --- both at once
-// -----------------------------------------------------------------------------------------------------
+// --- both at once ----------------------------------------------------------------------------------------------------
 
 int wait_for_both(Request& request, OperationId sent, OperationId received, MPI_Status* status) {
   OperationId both[2];
