@@ -1,6 +1,6 @@
 // A distributed model checker: explores all states of Peterson's mutual exclusion for N processes.
 //
-//   mpirun -n 3 ./model_checker [--processes N] [--broken] [--jitter US] [--log DIRECTORY]
+//   mpirun -n 3 ./model_checker [--processes N] [--depth D] [--broken] [--jitter US] [--log DIRECTORY]
 //
 // Built like Eddy Murphi: every state has a home, the rank that its hash names. On each rank a worker thread takes states
 // from a queue and computes their successors; those that are at home elsewhere go into queues from which a communicator,
@@ -9,7 +9,8 @@
 // a token with the balance of messages goes round until nothing has happened since it came by last).
 //
 // --broken leaves a level out of the algorithm, so that two processes can be in the critical section; which rank finds
-// that first, and in which state, is different in every run. --jitter sleeps up to so many microseconds before every lock.
+// that first, and in which state, is different in every run. --depth leaves out what is more than so many steps away from
+// the beginning. --jitter sleeps up to so many microseconds before every lock.
 #define OMPI_SKIP_MPICXX 1  // the old C++ bindings, which no compiler likes any more
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -26,7 +27,7 @@
 #include <random>
 #include <string>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 namespace {
@@ -35,6 +36,7 @@ enum Tag { kStates = 1, kToken, kOver };
 
 struct Settings {
   int processes = 3;
+  int depth = 0;  // 0: everything
   bool broken = false;
   int jitter = 0;
   std::string log;
@@ -112,6 +114,12 @@ class Model {
 
 std::uint64_t hash(std::uint64_t bits) { return (bits ^ bits >> 29) * 0x9e3779b97f4a7c15ull >> 17; }
 
+// A state on its way, and in how many steps it was reached.
+constexpr int kDepthShift = 48;
+std::uint64_t with_depth(std::uint64_t bits, int depth) {
+  return bits | static_cast<std::uint64_t>(depth) << kDepthShift;
+}
+
 // --- what worker and communicator share -----------------------------------------------------------------------------
 
 class Shared {
@@ -187,21 +195,28 @@ struct Found {
   std::uint64_t first_bad = 0;
 };
 
-Found explore(const Model& model, Shared& shared, int rank, int ranks) {
+// With a limit, a state that is reached again in fewer steps is looked at again: more may be within reach of it.
+Found explore(const Model& model, Shared& shared, int limit, int rank, int ranks) {
   Found found;
-  std::unordered_set<std::uint64_t> known;
-  for (std::uint64_t bits; shared.take(bits);) {
-    if (!known.insert(bits).second) continue;
-    ++found.states;
+  std::unordered_map<std::uint64_t, int> known;
+  for (std::uint64_t word; shared.take(word);) {
+    const int depth = static_cast<int>(word >> kDepthShift);
+    const std::uint64_t bits = word & ((1ull << kDepthShift) - 1);
+    const auto [entry, is_new] = known.try_emplace(bits, depth);
+    if (!is_new && (limit == 0 || entry->second <= depth)) continue;
+    entry->second = depth;
+    found.states += is_new ? 1 : 0;
     found.order = (found.order ^ bits) * 1099511628211u;
     const State state = State::unpacked(bits);
-    if (model.is_bad(state) && found.bad++ == 0) found.first_bad = bits;
+    if (is_new && model.is_bad(state) && found.bad++ == 0) found.first_bad = bits;
+    if (limit > 0 && depth >= limit) continue;
     model.successors(state, [&](const State& next) {
       ++found.steps;
       const std::uint64_t packed = next.packed();
+      const std::uint64_t found_at = with_depth(packed, limit > 0 ? depth + 1 : 0);
       const int home = static_cast<int>(hash(packed) % static_cast<std::uint64_t>(ranks));
-      if (home == rank) shared.add({packed});
-      else shared.send(home, packed);
+      if (home == rank) shared.add({found_at});
+      else shared.send(home, found_at);
     });
   }
   return found;
@@ -309,6 +324,7 @@ Settings read_arguments(int argc, char** argv) {
     const std::string word = argv[i];
     const bool more = i + 1 < argc;
     if (word == "--processes" && more) settings.processes = std::stoi(argv[++i]);
+    else if (word == "--depth" && more) settings.depth = std::stoi(argv[++i]);
     else if (word == "--jitter" && more) settings.jitter = std::stoi(argv[++i]);
     else if (word == "--log" && more) settings.log = argv[++i];
     else if (word == "--broken") settings.broken = true;
@@ -334,7 +350,7 @@ int main(int argc, char** argv) {
   if (static_cast<int>(hash(start) % static_cast<std::uint64_t>(ranks)) == rank) shared.add({start});
 
   Found found;
-  std::thread worker([&] { found = explore(model, shared, rank, ranks); });
+  std::thread worker([&] { found = explore(model, shared, settings.depth, rank, ranks); });
   Communicator communicator(shared, rank, ranks);
   communicator.run();
   worker.join();

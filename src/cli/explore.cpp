@@ -70,6 +70,7 @@ class Troupe {
                                 {"REPRISE_DIR", "."},
                                 {"REPRISE_CLOCK", clock},
                                 {"LD_BIND_NOW", "1"},  // once, and not in every copy again
+                                {"GOMP_SPINCOUNT", "0"},  // threads that wait for others sleep, which can be seen
                                 {"REPRISE_STAGE", stages_.back().path()}};
       Launch launch = prepare_solo_launch(command, mpi.found.mpi, mpi.preload_library, variables, {});
       processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});

@@ -50,7 +50,8 @@ void Findings::add(const explore::RunResult& result, Buffering buffering, std::u
       return known.problem.category == problem.category && known.problem.number == problem.number &&
              std::equal(known.problem.places.begin(), known.problem.places.end(), problem.places.begin(),
                         problem.places.end(), [](const Place& one, const Place& other) {
-                          return one.rank == other.rank && one.site == other.site && one.function == other.function;
+                          return one.rank == other.rank && one.thread == other.thread && one.site == other.site &&
+                                 one.function == other.function;
                         });
     });
     if (same != all_.end()) {
@@ -72,9 +73,28 @@ std::string PlaceNamer::function(std::uint32_t number) const {
   return number < virtual_world::kMostFunctions ? stage_->functions[number] : "";
 }
 
+std::string PlaceNamer::detail(const Place& place) {
+  return place.holder == 0 ? place.detail : fmt::format("{} since {}", place.detail, line(place.holder));
+}
+
 namespace {
 
+// "rank 1, thread 2" where threads matter.
+std::string who(const std::vector<const Place*>& places, bool with_threads) {
+  if (with_threads && places.size() == 1) return fmt::format("rank {}, thread {}", places[0]->rank, places[0]->thread);
+  std::vector<std::uint32_t> ranks;
+  for (const Place* const place : places) ranks.push_back(static_cast<std::uint32_t>(place->rank));
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  const bool same_thread = std::all_of(places.begin(), places.end(),
+                                       [&](const Place* place) { return place->thread == places[0]->thread; });
+  return (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks) +
+         (!with_threads ? "" : same_thread ? fmt::format(", thread {}", places[0]->thread) : ", threads");
+}
+
 void print_places(const Problem& problem, PlaceNamer& namer) {
+  const bool with_threads = std::any_of(problem.places.begin(), problem.places.end(),
+                                        [](const Place& place) { return place.thread > 0; });
   // Ranks at one place together, the odd ones first.
   std::map<std::pair<std::string, std::string>, std::vector<const Place*>> groups;
   for (const Place& place : problem.places)
@@ -88,12 +108,11 @@ void print_places(const Problem& problem, PlaceNamer& namer) {
                       problem.category == Category::Failure || problem.category == Category::NoFinalize ||
                       problem.category == Category::Stalled;
   for (const auto& [where, places] : sorted) {
-    std::map<std::string, std::vector<std::uint32_t>> by_detail;
-    for (const Place* place : places) by_detail[place->detail].push_back(static_cast<std::uint32_t>(place->rank));
+    std::map<std::string, std::vector<const Place*>> by_detail;
+    for (const Place* place : places) by_detail[namer.detail(*place)].push_back(place);
     const bool alone = places.size() == 1 && problem.places.size() > 2 && sorted.size() > 1;
-    for (auto& [detail, ranks] : by_detail) {
-      std::sort(ranks.begin(), ranks.end());
-      fmt::print("  {:<10} {}{}  {}{}{}\n", (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks),
+    for (const auto& [detail, here] : by_detail) {
+      fmt::print("  {:<{}} {}{}  {}{}{}\n", who(here, with_threads), with_threads ? 18 : 10,
                  before && !where.first.empty() ? "after " : "", where.first, where.second,
                  detail.empty() ? "" : " " + detail, alone ? "    <- alone here" : "");
     }
@@ -133,11 +152,12 @@ nlohmann::json Findings::json(PlaceNamer& namer) const {
     entry["ranks"] = nlohmann::json::array();
     entry["calls"] = nlohmann::json::array();
     for (const Place& place : finding.problem.places) {
-      entry["ranks"].push_back(place.rank);
+      if (entry["ranks"].empty() || entry["ranks"].back() != place.rank) entry["ranks"].push_back(place.rank);
       entry["calls"].push_back({{"rank", place.rank},
+                                {"thread", place.thread},
                                 {"call", place.site != 0 ? namer.function(place.function) : ""},
                                 {"at", namer.line(place.site)},
-                                {"detail", place.detail}});
+                                {"detail", namer.detail(place)}});
     }
     out.push_back(std::move(entry));
   }

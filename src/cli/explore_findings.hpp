@@ -22,6 +22,8 @@ class PlaceNamer {
   explicit PlaceNamer(const virtual_world::Stage* stage) : stage_(stage), addresses_(stage->server_pid) {}
   std::string line(std::uint64_t site);
   std::string function(std::uint32_t number) const;
+  // What it waits for, and who has that.
+  std::string detail(const explore::Place& place);
 
  private:
   const virtual_world::Stage* stage_;

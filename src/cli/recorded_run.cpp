@@ -135,7 +135,9 @@ std::string how_it_ended(const Recorded& recorded, const trace::Manifest& manife
                          error_text(rank.end.value));
   const analyze::RankEnd* first = nullptr;  // that was not a good end
   for (const analyze::RankEnd& rank : recorded.end.ranks) {
-    const std::string words = analyze::rank_end_words(rank);
+    // An explored rank that waits for ever was ended by the explorer, who knows why.
+    const bool left = manifest.explored && !rank.wait_status && !manifest.ended.empty();
+    const std::string words = left ? printable(manifest.ended) : analyze::rank_end_words(rank);
     if (recorded.end.cause == rank.rank)
       return fmt::format("rank {}: the recorded run ended here ({})", rank.rank, words);
     const bool good = rank.end.kind == trace::EndKind::Finalized && rank.wait_status.value_or(0) == 0;

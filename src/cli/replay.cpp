@@ -51,6 +51,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
                      {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
                      {"REPRISE_MONITOR", monitor.address()},
                      {"REPRISE_PLACES", monitor.places()}};
+  if (trace.manifest.explored) settings.emplace_back("REPRISE_EXPLORED", "1");
   if (trace.manifest.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   Job job = Job::start({launch.command, launch.environment, directory, {}});

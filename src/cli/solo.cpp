@@ -128,6 +128,7 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
                         {"REPRISE_IGNORE_SENT", options.ignore_sent || debugged ? "1" : "0"},
                         {"REPRISE_MONITOR", monitor.address()},
                         {"REPRISE_PLACES", monitor.places()}};
+    if (trace.manifest.explored) variables.emplace_back("REPRISE_EXPLORED", "1");
     if (debugged && !options.debugger.rr) variables.emplace_back("REPRISE_STOP_AT_END", "1");
     if (options.ranks.size() > 1) {
       variables.emplace_back("REPRISE_COMPANIONS", counters.path());

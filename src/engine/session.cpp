@@ -44,6 +44,7 @@ Configuration read_environment() {
     configuration.solo_rank = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANK"), nullptr, 10));
   configuration.compares_sent = *environment("REPRISE_IGNORE_SENT") != '1';
   configuration.stops_at_end = *environment("REPRISE_STOP_AT_END") == '1';
+  configuration.explored = *environment("REPRISE_EXPLORED") == '1';
   configuration.alone = *environment("REPRISE_ALONE") == '1';
   unsetenv("REPRISE_ALONE");  // not for the programs that this one starts
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
@@ -426,6 +427,8 @@ void Session::forked_child() {
   g_main_thread = pthread_self();
   g_has_threads.store(false, std::memory_order_relaxed);  // only the one that forked is there
   t_stream = &main_;
+  main_.place = nullptr;
+  Baton::get().forget();
   lock_.clear(std::memory_order_relaxed);
   if (mode() == Mode::Armed) {  // it may yet become a rank of its own, but until then it is somebody else
     reads_paused_ = true;

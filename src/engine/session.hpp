@@ -32,6 +32,7 @@ struct Configuration {
   std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
   bool compares_sent = true;               // and does it send what it sent then?
   bool stops_at_end = false;               // of a run that was cut off, for a debugger
+  bool explored = false;                   // replaying: an order that was explored
   bool finds_deadlocks = true;             // among threads
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
 };

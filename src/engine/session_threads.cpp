@@ -38,8 +38,13 @@ void sleep_a_moment() {
 // process without a launcher's word gets its threads followed from MPI_Init on.
 bool Session::begin_threads(const FunctionTable& functions) {
   if (has_threads()) return true;
-  if (configuration_.mode != Mode::Record && configuration_.mode != Mode::Replay) return false;
   if (mode() == Mode::Passive || !t_stream || finalized_) return false;
+  if (mode() == Mode::Explore) {  // nothing is logged
+    const bool is_rank = Baton::get().is_prepared();
+    if (is_rank) g_has_threads.store(true, std::memory_order_relaxed);
+    return is_rank;
+  }
+  if (configuration_.mode != Mode::Record && configuration_.mode != Mode::Replay) return false;
   if (!attached_) {
     if (!launcher_rank() || reads_stopped_ || reads_paused_) return false;
     if (!early_begun_) begin_early_reads(functions);
@@ -285,7 +290,10 @@ void Session::ends_in_call() {
 
 void Session::take_order() {
   if (callers_ != Identity::Callers::Many || t_stream->holds_order) return;
-  while (post_order_.test_and_set(std::memory_order_acquire)) sched_yield();
+  const auto got = [&] { return !post_order_.test_and_set(std::memory_order_acquire); };
+  if (t_stream->place) Baton::get().until(got);
+  else
+    while (!got()) sched_yield();
   t_stream->holds_order = true;
 }
 

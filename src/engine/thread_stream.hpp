@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/baton.hpp"
 #include "engine/data_replayer.hpp"
 #include "engine/recorder.hpp"
 #include "engine/replayer.hpp"
@@ -24,6 +25,10 @@ struct ThreadStream {
   ThreadTurns turns;
   ThreadWait wait;
   TakenLocks taken;
+  BatonPlace* place = nullptr;            // in an explored rank
+  std::uint32_t function = 0;             // there: the last synchronisation that it has begun, where, and on what
+  const void* caller = nullptr;
+  const void* object = nullptr;
   std::atomic<int> kernel_id{0};
   bool turn_is_logged = false;          // recording: the call's first turn
   bool turn_is_open = false;            // replaying: a turn has begun that others may wait for

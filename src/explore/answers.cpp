@@ -32,12 +32,12 @@ Report Matcher::report_on(const Operation& operation) const {
 }
 
 // Without consequences.
-Answer Matcher::look(int rank) {
-  Rank& who = at(rank);
+Answer Matcher::look(Asker& asker) {
   Answer answer;
-  answer.rank = rank;
-  for (std::uint32_t i = 0; i < who.question.operations.size(); ++i) {
-    const Operation* const found = operation(rank, who.question.operations[i]);
+  answer.rank = asker.rank;
+  answer.thread = asker.thread;
+  for (std::uint32_t i = 0; i < asker.question.operations.size(); ++i) {
+    const Operation* const found = operation(asker.rank, asker.question.operations[i]);
     if (!found || !is_complete(*found)) {
       answer.yes = false;
       continue;
@@ -45,18 +45,20 @@ Answer Matcher::look(int rank) {
     answer.reports.push_back(report_on(*found));
     answer.reports.back().index = i;
   }
-  who.asks = false;
+  asker.asks = false;
   return answer;
 }
 
-Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
+Answer Matcher::answer(Asker& asker, std::vector<std::uint32_t> reported) {
+  const int rank = asker.rank;
   Rank& who = at(rank);
   Answer answer;
   answer.rank = rank;
+  answer.thread = asker.thread;
   const std::uint32_t event = new_event(rank);
   bool is_news = reported.empty();
   for (const std::uint32_t index : reported) {
-    const OperationId id = who.question.operations[index];
+    const OperationId id = asker.question.operations[index];
     const auto known = who.operations.find(id);
     if (known == who.operations.end()) continue;  // inactive
     Operation* const found = &known->second;
@@ -85,12 +87,12 @@ Answer Matcher::answer(int rank, std::vector<std::uint32_t> reported) {
           precedences_.push_back({there.rank, there.entered_at, rank, event});
       }
     }
-    if (!who.question.keeps) who.operations.erase(id);
+    if (!asker.question.keeps) who.operations.erase(id);
     answer.reports.push_back(std::move(report));
   }
   // Only news begins a new row of polls: a program may look at what it knows again and again.
-  if (who.question.may_say_no && is_news) who.refusals.erase(who.question.site);
-  who.asks = false;
+  if (asker.question.may_say_no && is_news) who.refusals.erase(place_of_poll(asker));
+  asker.asks = false;
   return answer;
 }
 
@@ -129,29 +131,31 @@ void Matcher::settle_receive(int number, std::uint32_t event) {
   });
 }
 
-Answer Matcher::answer_no(int rank) {
-  Rank& who = at(rank);
-  const std::uint32_t event = new_event(rank);
-  const bool probes = who.question.kind == Question::Kind::Probe || who.question.kind == Question::Kind::Take;
-  if (probes) {
-    who.refused_looks.push_back({event, who.question.wanted});
+Answer Matcher::answer_no(Asker& asker) {
+  Rank& who = at(asker.rank);
+  const std::uint32_t event = new_event(asker.rank);
+  if (asker.probes()) {
+    who.refused_looks.push_back({event, asker.question.wanted});
     needs_check_ = true;
   }
-  ++who.refusals[who.question.site];
-  who.asks = false;
+  ++who.refusals[place_of_poll(asker)];
+  asker.asks = false;
   Answer answer;
-  answer.rank = rank;
+  answer.rank = asker.rank;
+  answer.thread = asker.thread;
   answer.yes = false;
   return answer;
 }
 
-Answer Matcher::answer_probe(int rank, int number) {
+Answer Matcher::answer_probe(Asker& asker, int number) {
+  const int rank = asker.rank;
   Rank& who = at(rank);
   const std::uint32_t event = new_event(rank);
   Message& message = mail(number);
   const bool is_news = !std::exchange(message.shown, true);
   Answer answer;
   answer.rank = rank;
+  answer.thread = asker.thread;
   Report report;
   report.source = message.source;
   report.tag = message.tag;
@@ -159,15 +163,15 @@ Answer Matcher::answer_probe(int rank, int number) {
   report.data = message.data;
   was_there(number, event);
   needs_check_ = true;
-  if (who.question.kind == Question::Kind::Take) {
+  if (asker.question.kind == Question::Kind::Take) {
     // From here on it is a receive that has its message.
     const int taker = static_cast<int>(receives_.size());
     Receive receive;
     receive.rank = rank;
-    receive.wanted = who.question.wanted;
+    receive.wanted = asker.question.wanted;
     receive.posted_at = event;
-    receive.site = who.question.site;
-    receive.function = who.question.function;
+    receive.site = asker.question.site;
+    receive.function = asker.question.function;
     receives_.push_back(std::move(receive));
     who.receives.push_back(taker);
     who.live_receives.push_back(taker);
@@ -175,38 +179,38 @@ Answer Matcher::answer_probe(int rank, int number) {
     answer.taken = who.taken++;
     who.operations[answer.taken] = {Operation::Kind::Receive, taker};
   }
-  if (who.question.may_say_no && is_news) who.refusals.erase(who.question.site);
+  if (asker.question.may_say_no && is_news) who.refusals.erase(place_of_poll(asker));
   answer.reports.push_back(std::move(report));
-  who.asks = false;
+  asker.asks = false;
   return answer;
 }
 
-std::optional<Answer> Matcher::forced_answer(int rank) {
+std::optional<Answer> Matcher::forced_answer(Asker& asker) {
+  const int rank = asker.rank;
   Rank& who = at(rank);
-  if (!who.asks || who.dead) return std::nullopt;
-  const Question& question = who.question;
-  if (question.looks_only) return look(rank);
-  const bool may_refuse = question.may_say_no && !who.will_say_yes && !polls_too_long(who);
-  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) {
-    if (may_refuse || question.wanted.source == kAnybody) return std::nullopt;
+  const Question& question = asker.question;
+  if (!asker.asks || asker.dead || question.kind == Question::Kind::Pause) return std::nullopt;
+  if (question.looks_only) return look(asker);
+  if (asker.probes()) {
+    if (may_refuse(asker) || question.wanted.source == kAnybody) return std::nullopt;
     const auto found =
-        candidates(rank, question.wanted, who.closed, who.pending.size(), question.kind == Question::Kind::Take);
-    return found.empty() ? std::nullopt : std::optional(answer_probe(rank, found.front()));
+        candidates(rank, question.wanted, asker.closed, who.pending.size(), question.kind == Question::Kind::Take);
+    return found.empty() ? std::nullopt : std::optional(answer_probe(asker, found.front()));
   }
   std::vector<std::uint32_t> active;
   for (std::uint32_t i = 0; i < question.operations.size(); ++i)
     if (is_active(who, question.operations[i])) active.push_back(i);
-  if (active.empty()) return answer(rank, {});
+  if (active.empty()) return answer(asker, {});
   const auto is_known = [&](std::uint32_t index) { return operation(rank, question.operations[index])->seen; };
   if (question.kind == Question::Kind::All && std::all_of(active.begin(), active.end(), is_known))
-    return answer(rank, std::move(active));
-  if (may_refuse) return std::nullopt;
+    return answer(asker, std::move(active));
+  if (may_refuse(asker)) return std::nullopt;
   const bool all = std::all_of(active.begin(), active.end(), [&](std::uint32_t index) {
     return is_complete(*operation(rank, question.operations[index]));
   });
   if (!all) return std::nullopt;
   // One of several could be left out.
-  if (question.kind == Question::Kind::All || active.size() == 1) return answer(rank, std::move(active));
+  if (question.kind == Question::Kind::All || active.size() == 1) return answer(asker, std::move(active));
   return std::nullopt;
 }
 
@@ -216,20 +220,35 @@ std::vector<Answer> Matcher::settle() {
     for (int rank = 0; rank < ranks(); ++rank) again |= force_receives(rank);
   }
   std::vector<Answer> answers;
-  for (int rank = 0; rank < ranks(); ++rank)
-    if (auto forced = forced_answer(rank)) answers.push_back(std::move(*forced));
+  for (Rank& rank : ranks_)
+    for (Asker& asker : rank.askers)
+      if (auto forced = forced_answer(asker)) answers.push_back(std::move(*forced));
   return answers;
 }
 
-bool Matcher::polls_too_long(const Rank& rank) const {
-  const auto found = rank.refusals.find(rank.question.site);
+std::uint64_t Matcher::place_of_poll(const Asker& asker) {
+  return asker.question.site ^ static_cast<std::uint64_t>(asker.thread) << 48;
+}
+
+bool Matcher::polls_too_long(const Asker& asker) const {
+  const Rank& rank = at(asker.rank);
+  const auto found = rank.refusals.find(place_of_poll(asker));
   return found != rank.refusals.end() && found->second >= poll_bound_;
 }
 
 std::vector<Answer> Matcher::refuse_polls() {
+  std::vector<Answer> answers = let_time_pass();
+  for (Rank& rank : ranks_)
+    for (Asker& asker : rank.askers)
+      if (asker.asks && asker.question.may_say_no && !asker.will_say_yes) answers.push_back(answer_no(asker));
+  return answers;
+}
+
+std::vector<Answer> Matcher::let_time_pass() {
   std::vector<Answer> answers;
-  for (int rank = 0; rank < ranks(); ++rank)
-    if (at(rank).asks && at(rank).question.may_say_no && !at(rank).will_say_yes) answers.push_back(answer_no(rank));
+  for (Rank& rank : ranks_)
+    for (Asker& asker : rank.askers)
+      if (asker.asks && asker.question.kind == Question::Kind::Pause) answers.push_back(answer(asker, {}));
   return answers;
 }
 

@@ -13,19 +13,15 @@ Option plain_option(Option::Kind kind) { return {kind, -1, {}}; }
 
 }  // namespace
 
-// On each communicator, the first of a rank's receives that can have anything. Later ones could only have what this one
-// leaves; those on other communicators have nothing to do with it.
+// What an earlier receive could have is not offered to a later one.
 void Matcher::add_receive_choices(int rank, std::vector<Choice>& all) const {
   const Rank& who = at(rank);
-  std::set<std::uint64_t> seen;
   for (std::size_t i = 0; i < who.pending.size(); ++i) {
     const int number = who.pending[i];
     const Receive& receive = at_receive(number);
-    if (seen.contains(receive.wanted.comm)) continue;
     const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
     const bool may_be_cancelled = receive.cancel_at && !receive.takes;
     if (found.empty() && !may_be_cancelled) continue;
-    seen.insert(receive.wanted.comm);
     Choice choice{Choice::About::Receive, rank, number, {}};
     for (const int message : found) choice.options.push_back(take_option(message));
     if (may_be_cancelled) choice.options.push_back(plain_option(Option::Kind::Cancelled));
@@ -34,29 +30,30 @@ void Matcher::add_receive_choices(int rank, std::vector<Choice>& all) const {
 }
 
 // What the question of a rank could report now.
-std::vector<std::uint32_t> Matcher::ready(const Rank& who) const {
+std::vector<std::uint32_t> Matcher::ready(const Asker& asker) const {
+  const Rank& who = at(asker.rank);
   std::vector<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < who.question.operations.size(); ++i) {
-    const auto known = who.operations.find(who.question.operations[i]);
+  for (std::uint32_t i = 0; i < asker.question.operations.size(); ++i) {
+    const auto known = who.operations.find(asker.question.operations[i]);
     if (known != who.operations.end() && may_be_complete(known->second)) found.push_back(i);
   }
   return found;
 }
 
-std::optional<Choice> Matcher::question_choice(int rank) const {
+std::optional<Choice> Matcher::question_choice(int rank, int number) const {
   const Rank& who = at(rank);
-  if (!who.asks || who.dead) return std::nullopt;
-  const Question& question = who.question;
-  Choice choice{Choice::About::Question, rank, -1, {}};
-  const bool may_refuse = question.may_say_no && !who.will_say_yes && !polls_too_long(who);
-  if (may_refuse) choice.options.push_back(plain_option(Option::Kind::No));
-  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take) {
+  const Asker& asker = who.askers[static_cast<std::size_t>(number)];
+  const Question& question = asker.question;
+  if (!asker.asks || asker.dead || question.kind == Question::Kind::Pause) return std::nullopt;
+  Choice choice{Choice::About::Question, rank, number, {}};
+  if (may_refuse(asker)) choice.options.push_back(plain_option(Option::Kind::No));
+  if (asker.probes()) {
     for (const int message :
-         candidates(rank, question.wanted, who.closed, who.pending.size(), question.kind == Question::Kind::Take))
+         candidates(rank, question.wanted, asker.closed, who.pending.size(), question.kind == Question::Kind::Take))
       choice.options.push_back({Option::Kind::Show, message, {}});
     return choice.options.empty() ? std::nullopt : std::optional(choice);
   }
-  const auto now = ready(who);
+  const auto now = ready(asker);
   if (question.kind == Question::Kind::All) {
     std::vector<std::uint32_t> active;
     for (std::uint32_t i = 0; i < question.operations.size(); ++i)
@@ -80,7 +77,7 @@ std::optional<Choice> Matcher::question_choice(int rank) const {
     }
     return choice.options.empty() ? std::nullopt : std::optional(choice);
   }
-  const auto is_new = [&](std::uint32_t index) { return !who.excluded[index]; };
+  const auto is_new = [&](std::uint32_t index) { return !asker.excluded[index]; };
   if (question.kind == Question::Kind::Any) {
     for (const std::uint32_t index : now)
       if (is_new(index)) choice.options.push_back({Option::Kind::Report, -1, {index}});
@@ -104,19 +101,22 @@ std::optional<Choice> Matcher::question_choice(int rank) const {
   const bool only_unsure = std::all_of(now.begin(), now.end(), [&](std::uint32_t index) {
     return !is_complete(who.operations.at(question.operations[index]));
   });
-  if (!question.may_say_no && !who.sleeps && !now.empty() && only_unsure)
+  if (!question.may_say_no && !asker.sleeps && !now.empty() && only_unsure)
     choice.options.push_back(plain_option(Option::Kind::Dead));
   return choice.options.empty() ? std::nullopt : std::optional(choice);
 }
 
 // Does the rank wait for just this?
 bool Matcher::waits_for(int rank, int receive) const {
-  const Rank& who = at(rank);
-  if (!who.asks || who.question.kind != Question::Kind::All) return false;
-  if (who.question.may_say_no && !who.will_say_yes) return false;
-  return std::any_of(who.question.operations.begin(), who.question.operations.end(), [&](OperationId id) {
+  const auto is_this = [&](OperationId id) {
     const Operation* const found = operation(rank, id);
     return found && found->kind == Operation::Kind::Receive && found->index == receive;
+  };
+  return std::any_of(at(rank).askers.begin(), at(rank).askers.end(), [&](const Asker& asker) {
+    const Question& question = asker.question;
+    if (!asker.asks || question.kind != Question::Kind::All) return false;
+    if (question.may_say_no && !asker.will_say_yes) return false;
+    return std::any_of(question.operations.begin(), question.operations.end(), is_this);
   });
 }
 
@@ -139,11 +139,17 @@ bool Matcher::wanted_by_others(const Choice& choice) const {
 // Can something come later that is not among the options now, if other choices are made first?
 bool Matcher::could_come(const Choice& choice) const {
   const Rank& who = at(choice.rank);
+  // Another thread of the same rank may yet send something.
+  const bool is_alone = std::count_if(who.askers.begin(), who.askers.end(), [](const Asker& one) { return one.asks; }) <= 1;
+  const auto is_dead = [&](int rank) {
+    const auto& askers = at(rank).askers;
+    return !askers.empty() && std::all_of(askers.begin(), askers.end(), [](const Asker& one) { return one.dead; });
+  };
   const auto may_still_send = [&](const Wanted& wanted, const std::vector<int>& closed, bool waits) {
     for (int source = 0; source < ranks(); ++source) {
       if (wanted.source != kAnybody && wanted.source != source) continue;
-      if (at(source).ended || at(source).dead || contains(closed, source)) continue;
-      if (source == choice.rank && waits) continue;
+      if (at(source).ended || is_dead(source) || contains(closed, source)) continue;
+      if (source == choice.rank && waits && is_alone) continue;
       const bool there = std::any_of(choice.options.begin(), choice.options.end(), [&](const Option& option) {
         return option.message >= 0 && mail(option.message).source == source;
       });
@@ -157,14 +163,14 @@ bool Matcher::could_come(const Choice& choice) const {
     return may_still_send(receive.wanted, receive.closed, waits_for(choice.rank, choice.subject));
   }
   if (choice.about == Choice::About::Send) return false;
-  const Question& question = who.question;
-  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take)
-    return may_still_send(question.wanted, who.closed, true);
+  const Asker& asker = asker_of(choice);
+  const Question& question = asker.question;
+  if (asker.probes()) return may_still_send(question.wanted, asker.closed, true);
   if (question.kind == Question::Kind::All) return !question.operations.empty() && choice.options.size() == 1;
   // A request that could not be reported now.
   std::size_t active = 0;
   for (const OperationId id : question.operations) active += is_active(who, id);
-  return ready(who).size() < active;
+  return ready(asker).size() < active;
 }
 
 // An option that contradicts what was seen before.
@@ -178,7 +184,7 @@ void Matcher::drop_impossible(Choice& choice) {
     // What contradicts now will contradict later, too.
     if (option.message >= 0) {
       auto& closed =
-          choice.about == Choice::About::Receive ? at_receive(choice.subject).closed : at(choice.rank).closed;
+          choice.about == Choice::About::Receive ? at_receive(choice.subject).closed : asker_of(choice).closed;
       closed.push_back(mail(option.message).source);
     }
     return true;
@@ -187,11 +193,17 @@ void Matcher::drop_impossible(Choice& choice) {
 
 std::optional<Choice> Matcher::next_choice() {
   std::vector<Choice> all;
+  bool pauses = false;
   for (int rank = 0; rank < ranks(); ++rank) {
     add_receive_choices(rank, all);
-    if (auto choice = question_choice(rank)) all.push_back(std::move(*choice));
-    if (at(rank).asks && at(rank).question.may_say_no && !at(rank).will_say_yes && polls_too_long(at(rank)))
-      cut_by_poll_bound_ = true;
+    const auto& askers = at(rank).askers;
+    for (std::size_t i = 0; i < askers.size(); ++i) {
+      if (auto choice = question_choice(rank, static_cast<int>(i))) all.push_back(std::move(*choice));
+      const Asker& asker = askers[i];
+      pauses |= asker.asks && asker.question.kind == Question::Kind::Pause;
+      if (asker.asks && asker.question.may_say_no && !asker.will_say_yes && polls_too_long(asker))
+        cut_by_poll_bound_ = true;
+    }
   }
   for (Choice& choice : all) drop_impossible(choice);
   // What has no option left waits for others; but it is one that others need not wait for.
@@ -200,9 +212,9 @@ std::optional<Choice> Matcher::next_choice() {
     if (choice.about == Choice::About::Receive && is_unsettled(choice.subject)) return 8;
     if (choice.about == Choice::About::Receive) return waits_for(choice.rank, choice.subject) ? 0 : 2;
     if (choice.about == Choice::About::Send) return 4;
-    const Question& question = at(choice.rank).question;
-    if (question.may_say_no && !at(choice.rank).will_say_yes) return 5;
-    return question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take ? 1 : 3;
+    const Asker& asker = asker_of(choice);
+    if (asker.question.may_say_no && !asker.will_say_yes) return 5;
+    return asker.probes() ? 1 : 3;
   };
   const auto first = std::min_element(
       all.begin(), all.end(), [&](const Choice& one, const Choice& other) { return urgency(one) < urgency(other); });
@@ -211,7 +223,7 @@ std::optional<Choice> Matcher::next_choice() {
       std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
   const bool passes_on =
       first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
-  if ((others > 1 || passes_on) && could_come(*first)) first->options.push_back(plain_option(Option::Kind::Sleep));
+  if ((others > 1 || passes_on || pauses) && could_come(*first)) first->options.push_back(plain_option(Option::Kind::Sleep));
   return std::move(*first);
 }
 
@@ -223,14 +235,14 @@ std::vector<Answer> Matcher::apply(const Choice& choice, const Option& option) {
       at_receive(choice.subject).cancelled = true;
       std::erase(who.pending, choice.subject);
       return {};
-    case Option::Kind::Show: return {answer_probe(choice.rank, option.message)};
-    case Option::Kind::Report: return {answer(choice.rank, option.reported)};
-    case Option::Kind::No: return {answer_no(choice.rank)};
+    case Option::Kind::Show: return {answer_probe(asker_of(choice), option.message)};
+    case Option::Kind::Report: return {answer(asker_of(choice), option.reported)};
+    case Option::Kind::No: return {answer_no(asker_of(choice))};
     case Option::Kind::Buffered: mail(choice.subject).optional = false; return {};
     case Option::Kind::Stuck: mail(choice.subject).stuck = true; return {};
     case Option::Kind::Dead:
-      who.dead = true;
-      for (const OperationId id : who.question.operations)
+      asker_of(choice).dead = true;
+      for (const OperationId id : asker_of(choice).question.operations)
         if (const Operation* const found = operation(choice.rank, id); found && found->kind == Operation::Kind::Send)
           mail(found->index).stuck = true;
       return {};
@@ -246,11 +258,12 @@ std::vector<Answer> Matcher::apply(const Choice& choice, const Option& option) {
     }
     return {};
   }
-  who.sleeps = true;
-  who.will_say_yes = who.question.may_say_no;
+  Asker& asker = asker_of(choice);
+  asker.sleeps = true;
+  asker.will_say_yes = asker.question.may_say_no;
   for (const Option& other : choice.options) {
-    if (other.message >= 0) who.closed.push_back(mail(other.message).source);
-    for (const std::uint32_t index : other.reported) who.excluded[index] = true;
+    if (other.message >= 0) asker.closed.push_back(mail(other.message).source);
+    for (const std::uint32_t index : other.reported) asker.excluded[index] = true;
   }
   return {};
 }

@@ -126,14 +126,15 @@ void Feasibility::add_looks() {
 void Feasibility::add_supposed_answer() {
   if (!option_ || choice_->about != Choice::About::Question) return;
   const auto& rank = matcher_.at(choice_->rank);
+  const auto& asker = matcher_.asker_of(*choice_);
   if (supposes(Option::Kind::Show)) seen_before(option_->message, next_event());
-  if (supposes(Option::Kind::No))
+  if (supposes(Option::Kind::No) && asker.probes())
     for (const int message : rank.live_mail)
-      if (Matcher::accepts(rank.question.wanted, matcher_.mail(message)) && taker_posted_at(message) >= rank.events)
+      if (Matcher::accepts(asker.question.wanted, matcher_.mail(message)) && taker_posted_at(message) >= rank.events)
         before(next_event(), arrival(message));
   if (!supposes(Option::Kind::Report)) return;
   for (const std::uint32_t index : option_->reported) {
-    const auto found = rank.operations.find(rank.question.operations[index]);
+    const auto found = rank.operations.find(asker.question.operations[index]);
     if (found == rank.operations.end() || found->second.kind != Matcher::Operation::Kind::Receive) continue;
     if (const int taken = took(found->second.index); taken >= 0) seen_before(taken, next_event());
   }

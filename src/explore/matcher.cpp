@@ -80,8 +80,15 @@ void Matcher::enter(int rank, OperationId id, Entrance entrance) {
   who.operations[id] = {Operation::Kind::Collective, number};
 }
 
-void Matcher::ask(int rank, Question question) {
-  Rank& who = at(rank);
+void Matcher::ask(int rank, Question question, std::uint32_t thread) {
+  auto& all = at(rank).askers;
+  auto known = std::find_if(all.begin(), all.end(), [&](const Asker& one) { return one.thread == thread; });
+  if (known == all.end()) {
+    known = all.emplace(all.end());
+    known->rank = rank;
+    known->thread = thread;
+  }
+  Asker& who = *known;
   who.asks = true;
   who.closed.clear();
   who.excluded.assign(question.operations.size(), false);
@@ -91,11 +98,20 @@ void Matcher::ask(int rank, Question question) {
   who.question = std::move(question);
 }
 
-void Matcher::forget(int rank, OperationId id) { at(rank).operations.erase(id); }
-
 void Matcher::ended(int rank) {
   at(rank).ended = true;
-  at(rank).asks = false;
+  for (Asker& asker : at(rank).askers) asker.asks = false;
+}
+
+std::vector<Matcher::Open> Matcher::questions(int rank) const {
+  std::vector<Open> open;
+  for (const Asker& asker : at(rank).askers)
+    if (asker.asks) open.push_back({asker.thread, &asker.question});
+  return open;
+}
+
+bool Matcher::asks(int rank) const {
+  return std::any_of(at(rank).askers.begin(), at(rank).askers.end(), [](const Asker& asker) { return asker.asks; });
 }
 
 const Matcher::Operation* Matcher::operation(int rank, OperationId id) const {
@@ -208,7 +224,8 @@ bool Matcher::anybody_asleep() const {
   for (const Rank& rank : ranks_) {
     if (std::any_of(rank.pending.begin(), rank.pending.end(), [&](int one) { return at_receive(one).asleep(); }))
       return true;
-    if (rank.asks && rank.sleeps) return true;
+    if (std::any_of(rank.askers.begin(), rank.askers.end(), [](const Asker& one) { return one.asks && one.sleeps; }))
+      return true;
   }
   return false;
 }
@@ -223,13 +240,14 @@ bool Matcher::is_possible() {
     };
     if (std::any_of(rank.pending.begin(), rank.pending.end(), [&](int one) { return is_left(at_receive(one).wanted); }))
       return false;
-    if (!rank.asks) continue;
-    const bool probes = rank.question.kind == Question::Kind::Probe || rank.question.kind == Question::Kind::Take;
-    if (probes && is_left(rank.question.wanted)) return false;
-    if (!rank.dead) continue;
-    for (const OperationId id : rank.question.operations)
-      if (const auto found = rank.operations.find(id); found != rank.operations.end() && is_complete(found->second))
-        return false;
+    for (const Asker& asker : rank.askers) {
+      if (!asker.asks) continue;
+      if (asker.probes() && is_left(asker.question.wanted)) return false;
+      if (!asker.dead) continue;
+      for (const OperationId id : asker.question.operations)
+        if (const auto found = rank.operations.find(id); found != rank.operations.end() && is_complete(found->second))
+          return false;
+    }
   }
   return is_possible_so_far();
 }

@@ -105,6 +105,7 @@ struct Question {
     Some,   // MPI_Waitsome
     Probe,  // MPI_Probe
     Take,   // MPI_Mprobe
+    Pause,  // no question of MPI: a thread of the rank waits for time to pass
   };
   Kind kind = Kind::All;
   bool may_say_no = false;  // MPI_Test and its like
@@ -130,6 +131,7 @@ struct Report {
 
 struct Answer {
   int rank = 0;
+  std::uint32_t thread = 0;
   bool yes = true;
   std::vector<Report> reports;
   OperationId taken = 0;  // Take: the operation that stands for the message from now on
@@ -147,7 +149,7 @@ struct Choice {
   enum class About : std::uint8_t { Receive, Question, Send };
   About about = About::Receive;
   int rank = 0;
-  int subject = -1;  // a receive or a message
+  int subject = -1;  // a receive, a message, or which of the rank's questions
   std::vector<Option> options;
 };
 
@@ -167,9 +169,9 @@ class Matcher {
   void receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function);
   void cancel(int rank, OperationId id);
   void enter(int rank, OperationId id, Entrance entrance);
-  void ask(int rank, Question question);
-  void forget(int rank, OperationId id);  // nobody will ask about it any more
-  void ended(int rank);                   // it has called MPI_Finalize, or is gone: nothing will come from there
+  // Each thread of a rank may ask something.
+  void ask(int rank, Question question, std::uint32_t thread = 0);
+  void ended(int rank);  // it has called MPI_Finalize, or is gone: nothing will come from there
 
   // Makes every forced match. Those that can go on.
   std::vector<Answer> settle();
@@ -177,8 +179,10 @@ class Matcher {
   std::optional<Choice> next_choice();
   // The answers that follow at once, if any; otherwise settle() has something to do.
   std::vector<Answer> apply(const Choice& choice, const Option& option);
-  // Nobody can go on, but these only poll: they are told "no" once more.
+  // Nobody can go on, but these only poll: they are told "no" once more. And time passes for those who wait for that.
   std::vector<Answer> refuse_polls();
+  // Only the latter.
+  std::vector<Answer> let_time_pass();
 
   // Was there such a run? To be asked at its end.
   bool is_possible();
@@ -195,7 +199,13 @@ class Matcher {
   const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
-  const Question* question(int rank) const { return at(rank).asks ? &at(rank).question : nullptr; }
+  // What the threads of a rank wait for.
+  struct Open {
+    std::uint32_t thread = 0;
+    const Question* question = nullptr;
+  };
+  std::vector<Open> questions(int rank) const;
+  bool asks(int rank) const;
   bool has_ended(int rank) const { return at(rank).ended; }
   const std::vector<Message>& messages() const { return messages_; }
   const std::vector<Receive>& receives() const { return receives_; }
@@ -232,17 +242,24 @@ class Matcher {
     std::uint32_t event = 0;
     Wanted wanted;
   };
-  struct Rank {
-    bool ended = false;
+  // A thread of a rank, and its question. That may sleep on senders, or on what could be reported now; it may have been
+  // decided that it will not say no, or that it never returns.
+  struct Asker {
+    int rank = 0;
+    std::uint32_t thread = 0;
     bool asks = false;
     Question question;
-    // Of the question: it sleeps on the senders, or on what could be reported now; it has been decided that it will not
-    // say no; it has been decided that it never returns.
     std::vector<int> closed;
     std::vector<bool> excluded;
     bool sleeps = false;
     bool will_say_yes = false;
     bool dead = false;
+
+    bool probes() const { return question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take; }
+  };
+  struct Rank {
+    bool ended = false;
+    std::vector<Asker> askers;
     std::vector<int> receives;  // all, in order
     std::vector<int> pending;   // those that are undecided
     std::vector<int> inbox;     // messages to this rank that nobody has taken, in the order of each sender
@@ -254,7 +271,7 @@ class Matcher {
     std::uint32_t events = 0;
     std::uint32_t sends = 0;
     OperationId taken = 0x80000000u;                               // numbers for what MPI_Mprobe takes
-    std::unordered_map<std::uint64_t, std::uint32_t> refusals;     // call site -> polls that said no in a row
+    std::unordered_map<std::uint64_t, std::uint32_t> refusals;     // thread and call site -> polls that said no in a row
     std::unordered_map<std::uint64_t, std::uint32_t> collectives;  // communicator -> how many it has entered
   };
   struct Collective {
@@ -273,6 +290,10 @@ class Matcher {
     std::uint32_t later = 0;
   };
 
+  Asker& asker_of(const Choice& choice) { return at(choice.rank).askers[static_cast<std::size_t>(choice.subject)]; }
+  const Asker& asker_of(const Choice& choice) const {
+    return at(choice.rank).askers[static_cast<std::size_t>(choice.subject)];
+  }
   Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   const Rank& at(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   Message& mail(int message) { return messages_[static_cast<std::size_t>(message)]; }
@@ -291,20 +312,24 @@ class Matcher {
   bool may_be_complete(const Operation& operation) const;
   bool is_collective_complete(const Member& member, bool with_everybody) const;
   bool is_active(const Rank& rank, OperationId id) const { return rank.operations.contains(id); }
-  std::optional<Answer> forced_answer(int rank);
-  Answer look(int rank);
+  std::optional<Answer> forced_answer(Asker& asker);
+  Answer look(Asker& asker);
   Report report_on(const Operation& operation) const;
-  Answer answer(int rank, std::vector<std::uint32_t> reported);
-  Answer answer_no(int rank);
-  Answer answer_probe(int rank, int message);
+  Answer answer(Asker& asker, std::vector<std::uint32_t> reported);
+  Answer answer_no(Asker& asker);
+  Answer answer_probe(Asker& asker, int message);
   std::uint32_t new_event(int rank) { return at(rank).events++; }
   void was_there(int message, std::uint32_t event);
   void settle_receive(int receive, std::uint32_t event);
-  bool polls_too_long(const Rank& rank) const;
+  static std::uint64_t place_of_poll(const Asker& asker);
+  bool polls_too_long(const Asker& asker) const;
+  bool may_refuse(const Asker& asker) const {
+    return asker.question.may_say_no && !asker.will_say_yes && !polls_too_long(asker);
+  }
 
   void add_receive_choices(int rank, std::vector<Choice>& all) const;
-  std::optional<Choice> question_choice(int rank) const;
-  std::vector<std::uint32_t> ready(const Rank& rank) const;
+  std::optional<Choice> question_choice(int rank, int number) const;
+  std::vector<std::uint32_t> ready(const Asker& asker) const;
   bool could_come(const Choice& choice) const;
   bool waits_for(int rank, int receive) const;
   // It need not be decided yet.

@@ -23,6 +23,10 @@ using virtual_world::ServerState;
 
 namespace {
 
+constexpr std::uint32_t kMakesRoom = 0xfffffffeu;  // in place of a thread's number
+static_assert(static_cast<std::uint64_t>(Question::Kind::Pause) == virtual_world::kPauses);
+
+constexpr std::uint32_t kIdlePauses = 20;   // how often time passes for those who pause, before whoever sleeps is given up
 constexpr std::uint32_t kIdlePolls = 1000;  // how often pollers are told "no" before that is called for ever
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
@@ -44,6 +48,7 @@ Run::Run(virtual_world::Stage* stage, const RunOptions& options)
       options_(options),
       matcher_(static_cast<int>(stage->ranks), options.buffering, options.poll_bound, options.cancelled_sites),
       ends_(stage->ranks),
+      locked_(stage->ranks),
       waiting_(stage->ranks) {}
 
 // --- the ranks -------------------------------------------------------------------------------------------------------
@@ -63,7 +68,6 @@ void Run::begin() {
   put_string(stage_->output, options_.output);
   put_string(stage_->directory, options_.trace);
   stage_->acting.store(stage_->ranks, std::memory_order_relaxed);
-  stage_->present.store(stage_->ranks, std::memory_order_relaxed);
   stage_->server.store(static_cast<std::uint32_t>(ServerState::Begin), std::memory_order_release);
   futex_wake(stage_->server, 1);
 }
@@ -86,7 +90,7 @@ bool Run::await_quiescence(RunResult& result) {
     const Seat& seat = stage_->seats[rank];
     if (seat.state.load() != static_cast<std::uint32_t>(SeatState::Acts)) continue;
     problem.places.push_back(
-        {static_cast<int>(rank), seat.caller.load(), static_cast<std::uint32_t>(seat.function.load()), ""});
+        {static_cast<int>(rank), 0, seat.caller.load(), static_cast<std::uint32_t>(seat.function.load()), "", 0});
   }
   result.problems.push_back(std::move(problem));
   return false;
@@ -98,6 +102,7 @@ void Run::note_end(int rank, RunResult& result) {
   end.over = true;
   end.wait_status = stage_->seats[rank].wait_status;
   waiting_[static_cast<std::size_t>(rank)] = false;
+  locked_[static_cast<std::size_t>(rank)].clear();
   matcher_.ended(rank);
   const int status = end.wait_status;
   if (WIFSIGNALED(status)) {
@@ -125,6 +130,7 @@ void Run::read_scripts(RunResult& result) {
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     if (ends_[index].over || waiting_[index]) continue;
+    locked_[index].clear();
     read_script(rank, result);
     const auto state = static_cast<SeatState>(stage_->seats[rank].state.load(std::memory_order_acquire));
     if (state == SeatState::Gone) note_end(rank, result);
@@ -161,7 +167,6 @@ void Run::read_script(int rank, RunResult& result) {
                          words[4], static_cast<std::uint32_t>(words[5]));
         break;
       case Act::Cancel: matcher_.cancel(rank, static_cast<OperationId>(words[0])); break;
-      case Act::Forget: matcher_.forget(rank, static_cast<OperationId>(words[0])); break;
       case Act::Enter: {
         Entrance entrance;
         entrance.comm = words[1];
@@ -177,21 +182,28 @@ void Run::read_script(int rank, RunResult& result) {
       }
       case Act::Ask: {
         Question question;
-        question.kind = static_cast<Question::Kind>(words[0]);
-        question.may_say_no = (words[1] & virtual_world::kMaySayNo) != 0;
-        question.keeps = (words[1] & virtual_world::kKeeps) != 0;
-        question.looks_only = (words[1] & virtual_world::kOwnLook) != 0;
-        question.wanted = {words[2], as_number(words[3]), as_number(words[4])};
-        question.site = words[5];
-        question.function = static_cast<std::uint32_t>(words[6]);
-        for (std::size_t i = 7; i < count; ++i) question.operations.push_back(static_cast<OperationId>(words[i]));
-        matcher_.ask(rank, std::move(question));
+        question.kind = static_cast<Question::Kind>(words[1]);
+        question.may_say_no = (words[2] & virtual_world::kMaySayNo) != 0;
+        question.keeps = (words[2] & virtual_world::kKeeps) != 0;
+        question.looks_only = (words[2] & virtual_world::kOwnLook) != 0;
+        question.wanted = {words[3], as_number(words[4]), as_number(words[5])};
+        question.site = words[6];
+        question.function = static_cast<std::uint32_t>(words[7]);
+        for (std::size_t i = 8; i < count; ++i) question.operations.push_back(static_cast<OperationId>(words[i]));
+        matcher_.ask(rank, std::move(question), static_cast<std::uint32_t>(words[0]));
         break;
       }
-      case Act::More: matcher_.ask(rank, {}); break;  // no operations: it goes on
+      case Act::Blocked: {
+        Place place{rank, static_cast<std::uint32_t>(words[0]), words[2], static_cast<std::uint32_t>(words[1]), "", words[4]};
+        if (const int holder = as_number(words[3]); holder >= 0)
+          place.detail = fmt::format("{} thread {}", words[4] != 0 ? "held by" : "of", holder);
+        locked_[static_cast<std::size_t>(rank)].push_back(std::move(place));
+        break;
+      }
+      case Act::More: matcher_.ask(rank, {}, kMakesRoom); break;  // no operations: it goes on
       case Act::Abort:
         result.problems.push_back({Category::Abort,
-                                   {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
+                                   {{rank, 0, words[1], static_cast<std::uint32_t>(words[2]), "", 0}},
                                    as_number(words[0]),
                                    fmt::format("MPI_Abort with code {}", as_number(words[0])),
                                    false});
@@ -200,7 +212,7 @@ void Run::read_script(int rank, RunResult& result) {
         break;
       case Act::Error:
         result.problems.push_back({Category::MpiError,
-                                   {{rank, words[1], static_cast<std::uint32_t>(words[2]), ""}},
+                                   {{rank, 0, words[1], static_cast<std::uint32_t>(words[2]), "", 0}},
                                    as_number(words[0]),
                                    std::string(reinterpret_cast<const char*>(words + 3)),
                                    false});
@@ -215,30 +227,45 @@ void Run::read_script(int rank, RunResult& result) {
   }
 }
 
-void Run::resume(int rank) {
-  waiting_[static_cast<std::size_t>(rank)] = false;
-  stage_->acting.fetch_add(1, std::memory_order_relaxed);
-  Seat& seat = stage_->seats[rank];
-  seat.state.store(static_cast<std::uint32_t>(SeatState::Acts), std::memory_order_release);
-  futex_wake(seat.state, 1);
+// Ranks that get an answer go on; of their threads, those that it is for.
+void Run::resume(const std::vector<Answer>& answers) {
+  std::vector<std::vector<const Answer*>> by_rank(ends_.size());
+  for (const Answer& answer : answers) by_rank[static_cast<std::size_t>(answer.rank)].push_back(&answer);
+  const auto is_answered = [](const auto& all) { return !all.empty(); };
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
+    if (is_answered(by_rank[rank])) reply(static_cast<int>(rank), by_rank[rank]);
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    if (!is_answered(by_rank[rank])) continue;
+    waiting_[rank] = false;
+    stage_->acting.fetch_add(1, std::memory_order_relaxed);
+    Seat& seat = stage_->seats[rank];
+    seat.state.store(static_cast<std::uint32_t>(SeatState::Acts), std::memory_order_release);
+    futex_wake(seat.state, 1);
+  }
 }
 
-void Run::reply(const Answer& answer) {
-  std::uint64_t* to = virtual_world::reply_of(stage_, answer.rank);
+void Run::reply(int rank, const std::vector<const Answer*>& answers) {
+  std::uint64_t* to = virtual_world::reply_of(stage_, rank);
   const std::uint64_t* const end = to + virtual_world::kReplyWords;
-  *to++ = answer.yes;
-  *to++ = answer.taken;
-  *to++ = answer.reports.size();
-  for (const Report& report : answer.reports) {
-    if (to + 8 + report.contributions.size() > end) break;
-    *to++ = report.index;
-    *to++ = as_word(report.source);
-    *to++ = as_word(report.tag);
-    *to++ = report.bytes;
-    *to++ = report.data;
-    *to++ = report.cancelled ? virtual_world::kCancelled : 0;
-    *to++ = report.contributions.size();
-    for (const std::uint64_t data : report.contributions) *to++ = data;
+  *to++ = answers.size();
+  for (const Answer* const answer : answers) {
+    *to++ = answer->thread;
+    std::uint64_t* const size = to++;
+    *to++ = answer->yes;
+    *to++ = answer->taken;
+    *to++ = answer->reports.size();
+    for (const Report& report : answer->reports) {
+      if (to + 16 + report.contributions.size() > end) break;
+      *to++ = report.index;
+      *to++ = as_word(report.source);
+      *to++ = as_word(report.tag);
+      *to++ = report.bytes;
+      *to++ = report.data;
+      *to++ = report.cancelled ? virtual_world::kCancelled : 0;
+      *to++ = report.contributions.size();
+      for (const std::uint64_t data : report.contributions) *to++ = data;
+    }
+    *size = static_cast<std::uint64_t>(to - size - 1);
   }
 }
 
@@ -268,6 +295,7 @@ void Run::dismiss() {
 
 std::uint64_t Run::digest_of(const Choice& choice) const {
   std::uint64_t digest = mix(static_cast<std::uint64_t>(choice.about), static_cast<std::uint64_t>(choice.rank));
+  if (choice.about == Choice::About::Question) digest = mix(digest, static_cast<std::uint64_t>(choice.subject));
   for (const Option& option : choice.options) {
     digest = mix(digest, static_cast<std::uint64_t>(option.kind));
     if (option.message >= 0) {
@@ -322,13 +350,12 @@ RunResult Run::play(const std::vector<std::uint32_t>& given) {
     }
     if (!answers.empty()) {
       idle = 0;
-    } else if (!matcher_.anybody_asleep() && idle < kIdlePolls) {
-      answers = matcher_.refuse_polls();
+    } else if (idle < (matcher_.anybody_asleep() ? kIdlePauses : kIdlePolls)) {
+      answers = matcher_.anybody_asleep() ? matcher_.let_time_pass() : matcher_.refuse_polls();
       ++idle;
     }
     if (answers.empty()) break;
-    for (const Answer& answer : answers) reply(answer);
-    for (const Answer& answer : answers) resume(answer.rank);
+    resume(answers);
   }
   if (idle >= kIdlePolls) livelock_ = true;
   conclude(result);

@@ -39,9 +39,11 @@ enum class Category : std::uint8_t {
 // Where a rank is, or was.
 struct Place {
   int rank = 0;
+  std::uint32_t thread = 0;
   std::uint64_t site = 0;  // a return address
   std::uint32_t function = 0;
-  std::string detail;  // "from 2, tag 5"
+  std::string detail;          // "from 2, tag 5"
+  std::uint64_t holder = 0;    // of a lock: where it was taken that this one waits for
 };
 
 struct Problem {
@@ -92,14 +94,17 @@ class Run {
   void read_scripts(RunResult& result);
   void read_script(int rank, RunResult& result);
   void note_end(int rank, RunResult& result);
-  void reply(const Answer& answer);
-  void resume(int rank);
+  void reply(int rank, const std::vector<const Answer*>& answers);
+  void resume(const std::vector<Answer>& answers);
   void dismiss();
   void clear_output() const;
   void read_output(RunResult& result) const;
   std::uint64_t digest_of(const Choice& choice) const;
   void conclude(RunResult& result);
-  Place place_of(int rank) const;
+  // Where its threads wait, and for what; otherwise where it was last seen.
+  std::vector<Place> places_of(int rank) const;
+  Place place_of(int rank) const { return places_of(rank).front(); }
+  std::string awaited(int rank, const Question& question) const;
   void look_for_leftovers(RunResult& result);
   bool stuck_anyway(const std::vector<int>& blocked) const;
 
@@ -107,6 +112,7 @@ class Run {
   RunOptions options_;
   Matcher matcher_;
   std::vector<RankEnd> ends_;
+  std::vector<std::vector<Place>> locked_;  // by rank: threads that wait for each other
   std::vector<bool> waiting_;         // ranks that wait for a reply
   bool fatal_ = false;                // the whole job would be over
   bool livelock_ = false;

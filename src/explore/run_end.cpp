@@ -23,33 +23,37 @@ std::string rank_list(const std::vector<int>& ranks) {
 
 }  // namespace
 
-// Where a rank waits, and for what; otherwise where it was last seen.
-Place Run::place_of(int rank) const {
-  const auto& seat = stage_->seats[rank];
-  Place place{rank, seat.caller.load(std::memory_order_relaxed),
-              static_cast<std::uint32_t>(seat.function.load(std::memory_order_relaxed)), ""};
-  const Question* const question = matcher_.question(rank);
-  if (!question) return place;
-  place.site = question->site;
-  place.function = question->function;
-  if (question->kind == Question::Kind::Probe || question->kind == Question::Kind::Take) {
-    place.detail = source_words(question->wanted);
-    return place;
-  }
-  for (const OperationId id : question->operations) {
+// What a question waits for, in words.
+std::string Run::awaited(int rank, const Question& question) const {
+  if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take)
+    return source_words(question.wanted);
+  for (const OperationId id : question.operations) {
     const Matcher::Operation* const operation = matcher_.operation(rank, id);
     if (!operation || matcher_.is_complete(*operation)) continue;
-    if (operation->kind == Matcher::Operation::Kind::Receive) {
-      place.detail = source_words(matcher_.receives()[static_cast<std::size_t>(operation->index)].wanted);
-    } else if (operation->kind == Matcher::Operation::Kind::Send) {
+    if (operation->kind == Matcher::Operation::Kind::Receive)
+      return source_words(matcher_.receives()[static_cast<std::size_t>(operation->index)].wanted);
+    if (operation->kind == Matcher::Operation::Kind::Send) {
       const Message& message = matcher_.messages()[static_cast<std::size_t>(operation->index)];
-      place.detail = with_tag(fmt::format("to {}", message.dest), message.tag);
-    } else if (const auto absent = matcher_.missing(operation->index); !absent.empty()) {
-      place.detail = "without " + rank_list(absent);
+      return with_tag(fmt::format("to {}", message.dest), message.tag);
     }
-    break;
+    const auto absent = matcher_.missing(operation->index);
+    return absent.empty() ? "" : "without " + rank_list(absent);
   }
-  return place;
+  return "";
+}
+
+std::vector<Place> Run::places_of(int rank) const {
+  std::vector<Place> places;
+  for (const auto& [thread, question] : matcher_.questions(rank))
+    if (question->kind != Question::Kind::Pause)
+      places.push_back({rank, thread, question->site, question->function, awaited(rank, *question), 0});
+  const auto& locked = locked_[static_cast<std::size_t>(rank)];
+  places.insert(places.end(), locked.begin(), locked.end());
+  std::sort(places.begin(), places.end(), [](const Place& one, const Place& other) { return one.thread < other.thread; });
+  if (!places.empty()) return places;
+  const auto& seat = stage_->seats[rank];
+  return {{rank, 0, seat.caller.load(std::memory_order_relaxed),
+           static_cast<std::uint32_t>(seat.function.load(std::memory_order_relaxed)), "", 0}};
 }
 
 void Run::look_for_leftovers(RunResult& result) {
@@ -59,11 +63,11 @@ void Run::look_for_leftovers(RunResult& result) {
     for (const int number : matcher_.inbox_of(rank)) {
       const Message& message = matcher_.messages()[static_cast<std::size_t>(number)];
       sends.places.push_back(
-          {message.source, message.site, message.function, with_tag(fmt::format("to {}", message.dest), message.tag)});
+          {message.source, 0, message.site, message.function, with_tag(fmt::format("to {}", message.dest), message.tag), 0});
     }
     for (const int number : matcher_.pending_of(rank)) {
       const Receive& receive = matcher_.receives()[static_cast<std::size_t>(number)];
-      receives.places.push_back({rank, receive.site, receive.function, source_words(receive.wanted)});
+      receives.places.push_back({rank, 0, receive.site, receive.function, source_words(receive.wanted), 0});
     }
   }
   for (Problem* const problem : {&sends, &receives})
@@ -90,14 +94,19 @@ bool Run::stuck_anyway(const std::vector<int>& blocked) const {
     const auto absent = matcher_.missing(operation->index);
     return std::all_of(absent.begin(), absent.end(), helps);
   };
-  const auto may_go_on = [&](int rank) {
-    const Question& question = *matcher_.question(rank);
+  const auto is_answered = [&](int rank, const Question& question) {
+    if (question.kind == Question::Kind::Pause) return false;
     if (question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take)
       return may_come(question.wanted);
     const auto completes = [&](OperationId id) { return may_complete(rank, id); };
     const auto& all = question.operations;
     return question.kind == Question::Kind::All ? std::all_of(all.begin(), all.end(), completes)
                                                 : std::any_of(all.begin(), all.end(), completes);
+  };
+  // One of its threads is enough.
+  const auto may_go_on = [&](int rank) {
+    const auto open = matcher_.questions(rank);
+    return std::any_of(open.begin(), open.end(), [&](const auto& one) { return is_answered(rank, *one.question); });
   };
   while (std::erase_if(stuck, may_go_on) > 0) {}
   return !stuck.empty();
@@ -124,7 +133,7 @@ void Run::conclude(RunResult& result) {
       taken.push_back(fmt::format("{}.{}", message.source, message.number));
     }
     result.taken.push_back(std::move(taken));
-    if (matcher_.question(rank)) result.blocked.push_back(rank);
+    if (matcher_.asks(rank) || !locked_[static_cast<std::size_t>(rank)].empty()) result.blocked.push_back(rank);
   }
   if (!result.counts) {
     result.problems.clear();
@@ -135,8 +144,8 @@ void Run::conclude(RunResult& result) {
     for (const int index : {mismatch->first, mismatch->second}) {
       const Matcher::Member& member = matcher_.member(index);
       const Entrance& entrance = member.entrance;
-      problem.places.push_back({member.rank, entrance.site, entrance.function,
-                                entrance.detail >= 0 ? fmt::format("root {}", entrance.detail) : ""});
+      problem.places.push_back({member.rank, 0, entrance.site, entrance.function,
+                                entrance.detail >= 0 ? fmt::format("root {}", entrance.detail) : "", 0});
     }
     const Place& first = problem.places[0];
     const Place& second = problem.places[1];
@@ -152,7 +161,8 @@ void Run::conclude(RunResult& result) {
     return;
   }
   Problem problem{livelock_ ? Category::Livelock : Category::Deadlock, {}, 0, "", false};
-  for (const int rank : result.blocked) problem.places.push_back(place_of(rank));
+  for (const int rank : result.blocked)
+    for (Place& place : places_of(rank)) problem.places.push_back(std::move(place));
   problem.needs_unbuffered = options_.buffering != Buffering::Infinite && !stuck_anyway(result.blocked);
   result.problems.push_back(std::move(problem));
 }

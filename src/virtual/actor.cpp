@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/baton.hpp"
+
 namespace reprise::virtual_world {
 
 namespace {
@@ -43,6 +45,7 @@ void Actor::write(Act act, std::initializer_list<std::uint64_t> words, std::span
     to[0] = act_word(Act::More, 0);
     stage_->seats[rank_].script_words = static_cast<std::uint32_t>(++written_);
     wait_for_reply();
+    if (engine::Baton::get().used()) collect_replies();
   }
   std::uint64_t* to = script_of(stage_, rank_) + written_;
   *to++ = act_word(act, count);
@@ -55,16 +58,69 @@ void Actor::write(Act act, std::initializer_list<std::uint64_t> words, std::span
 
 void Actor::act(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more,
                 std::span<const std::uint64_t> rest) {
+  enter();
   write(act, words, more, rest);
 }
 
-const std::uint64_t* Actor::ask(Act act, std::initializer_list<std::uint64_t> words,
-                                std::span<const std::uint64_t> more) {
-  // The reply has as many reports, of at least 7 words each.
-  if (more.size() > kReplyWords / 8) refuse(stage_, "a call has more requests than can be explored");
+// A thread that has been elsewhere must wait until it may act.
+void Actor::enter() {
+  if (engine::Baton& baton = engine::Baton::get(); baton.used()) baton.enter();
+}
+
+void Actor::ask(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more) {
+  enter();
   write(act, words, more, {});
   wait_for_reply();
-  return reply_of(stage_, rank_);
+}
+
+const std::uint64_t* Actor::ask(std::uint32_t thread, std::initializer_list<std::uint64_t> words,
+                                std::span<const std::uint64_t> more, bool alone) {
+  // The reply has as many reports, of at least 7 words each.
+  if (more.size() > kReplyWords / 8) refuse(stage_, "a call has more requests than can be explored");
+  const std::uint64_t asker = thread;
+  std::vector<std::uint64_t> all(words);
+  all.insert(all.end(), more.begin(), more.end());
+  enter();
+  write(Act::Ask, {asker}, all, {});
+  engine::Baton& baton = engine::Baton::get();
+  if (!baton.used()) {
+    wait_for_reply();
+    return reply_of(stage_, rank_) + 3;
+  }
+  std::vector<std::uint64_t>& reply = replies_[asker];
+  reply.clear();
+  if (alone) {
+    while (reply.empty()) {
+      wait_for_reply();
+      collect_replies();
+    }
+  } else {
+    engine::BatonPlace& place = baton.running();
+    place.asks_world = true;
+    baton.until([&] { return !reply.empty(); });
+    place.asks_world = false;
+  }
+  return reply.data();
+}
+
+bool Actor::wait_together(bool somebody_pauses) {
+  if (somebody_pauses && !time_asked_) write(Act::Ask, {kTime, kPauses, 0, 0, 0, 0, 0, 0}, {}, {});
+  time_asked_ |= somebody_pauses;
+  wait_for_reply();
+  collect_replies();
+  const bool time_passes = replies_.erase(kTime) > 0;
+  if (time_passes) time_asked_ = false;
+  return time_passes;
+}
+
+void Actor::collect_replies() {
+  const std::uint64_t* words = reply_of(stage_, rank_);
+  for (std::uint64_t left = *words++; left > 0; --left) {
+    const std::uint64_t asker = *words++;
+    const std::uint64_t size = *words++;
+    replies_[asker].assign(words, words + size);
+    words += size;
+  }
 }
 
 void Actor::wait_for_reply() {
@@ -79,6 +135,7 @@ void Actor::wait_for_reply() {
 
 // A ring: blocks are given back in any order, but used again in the order in which they were allotted.
 std::uint64_t Actor::allot(std::size_t bytes, std::uint32_t readers) {
+  enter();
   const std::uint64_t size = (bytes + sizeof(Block) + 15) & ~std::uint64_t{15};
   while (oldest_ != newest_ && block(oldest_)->readers.load(std::memory_order_acquire) == 0) {
     oldest_ += block(oldest_)->size;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "virtual/stage.hpp"
@@ -26,10 +27,17 @@ class Actor {
 
   void act(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more = {},
            std::span<const std::uint64_t> rest = {});
-  // Asks, with everything that was done before, and waits. The words of the reply stay until the next question. Does
-  // not return if the run is over.
-  const std::uint64_t* ask(Act act, std::initializer_list<std::uint64_t> words,
-                           std::span<const std::uint64_t> more = {});
+  // Asks, with everything that was done before, and waits. Does not return if the run is over.
+  void ask(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more = {});
+  // The same for Act::Ask; `thread` comes first in what is asked. The words of the reply stay until that thread's next
+  // question. `alone`: the other threads of the rank stand still meanwhile.
+  const std::uint64_t* ask(std::uint32_t thread, std::initializer_list<std::uint64_t> words,
+                           std::span<const std::uint64_t> more = {}, bool alone = false);
+  // All threads of the rank wait (engine/baton.hpp). Until one may be able to go on; true: time passes for those who
+  // pause.
+  bool wait_together(bool somebody_pauses);
+  // Before that: a thread that waits for another one.
+  void note_blocked(std::initializer_list<std::uint64_t> words) { write(Act::Blocked, words, {}, {}); }
 
   // Room for the bytes of a message, until `readers` have given it back. Offsets are from the beginning of the stage.
   std::uint64_t allot(std::size_t bytes, std::uint32_t readers);
@@ -47,13 +55,17 @@ class Actor {
   };
   void write(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more,
              std::span<const std::uint64_t> rest);
+  static void enter();
   void wait_for_reply();
+  void collect_replies();
   Block* block(std::uint64_t at) { return reinterpret_cast<Block*>(arena_of(stage_, rank_) + at); }
 
   Stage* stage_ = nullptr;
   int rank_ = 0;
   std::uint32_t next_operation_ = 1;
   std::size_t written_ = 0;
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> replies_;  // by thread
+  bool time_asked_ = false;
   std::uint64_t oldest_ = 0;  // in the arena: what is in use lies from here to `newest_`, perhaps around its end
   std::uint64_t newest_ = 0;
 };

@@ -13,7 +13,7 @@
 namespace reprise::virtual_world {
 
 inline constexpr int kMostRanks = 64;
-inline constexpr int kMostFunctions = 1024;
+inline constexpr int kMostFunctions = 2048;
 inline constexpr std::uint64_t kStageMagic = 0x31656761745352ull;
 
 enum class SeatState : std::uint32_t {
@@ -33,8 +33,6 @@ struct Seat {
   // For those who never ask again: where they were last. Function and return address.
   std::atomic<std::uint64_t> function;
   std::atomic<std::uint64_t> caller;
-  std::uint64_t arena_top;
-  std::uint64_t unused[3];
 };
 
 enum class ServerState : std::uint32_t {
@@ -43,7 +41,6 @@ enum class ServerState : std::uint32_t {
   Begin,  // told to begin one
   Running,
   Quit,
-  Refused,  // this program cannot be explored; `refusal` says why
 };
 
 struct Stage {
@@ -51,7 +48,7 @@ struct Stage {
   std::uint32_t ranks;
   std::uint32_t keeps_output;          // of this run
   std::atomic<std::uint32_t> acting;   // a futex: ranks that neither wait nor have ended
-  std::atomic<std::uint32_t> present;  // processes that have not been reaped
+  std::uint32_t unused;
   std::atomic<std::uint32_t> server;   // a futex: ServerState
   std::uint32_t records;               // this run is recorded
   std::int32_t server_pid;
@@ -88,9 +85,9 @@ enum class Act : std::uint32_t {
   Send,     // operation, communicator, destination, tag, mode, bytes, data, site, function
   Receive,  // operation, communicator, source, tag, site, function
   Cancel,   // operation
-  Forget,   // operation
   Enter,    // operation, communicator, signature, function, detail, data, site, members, needs, and these
-  Ask,      // kind, flags, communicator, source, tag, site, function, and the operations
+  Ask,      // thread, kind, flags, communicator, source, tag, site, function, and the operations
+  Blocked,  // thread, function, site, which thread it waits for or -1, and where that took what is wanted or 0
   More,     // only makes room for more acts; answered at once
   Abort,    // code, site, function
   Error,    // class, site, function, 16 words of text: what MPI calls an error, and no handler of the program has got
@@ -111,8 +108,13 @@ inline constexpr std::uint64_t as_word(int number) {
 }
 inline constexpr int as_number(std::uint64_t word) { return static_cast<int>(static_cast<std::int64_t>(word)); }
 
-// A reply: yes, operation (of MPI_Mprobe), how many reports; each is: index, source, tag, bytes, data, flags, how many
-// contributions, and these.
+// A question's kind (explore::Question::Kind) if time is to pass.
+inline constexpr std::uint64_t kPauses = 5;
+// In place of a thread's number: time is to pass for those who pause.
+inline constexpr std::uint64_t kTime = 0xffffffffu;
+
+// Replies: how many. Each is: thread, words that follow, yes, operation (of MPI_Mprobe), how many reports; each of these
+// is: index, source, tag, bytes, data, flags, how many contributions, and these.
 inline constexpr std::uint64_t kCancelled = 1;
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value,

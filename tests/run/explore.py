@@ -67,6 +67,8 @@ COUNTS = {
     "released-by-a-wildcard": ([(Recv(), Recv()), (Send(0), Send(2)), (Recv(), Send(0))], {"infinite": (2, 0)}),
     "completion-released-by-a-wildcard": ([(Recv(1, request="a"), Recv(2, request="b"), Waitany(("a", "b"), "first")),
                                            (Send(0), Send(2)), (Recv(), Send(0)), ()], {"infinite": (2, 0)}),
+    "released-by-a-later-receive": ([(Recv(tag=1, request="a"), Recv(tag=0), Send(2, tag=9), Wait("a")), (Send(0, tag=1),),
+                                     (Send(0, tag=0), Recv(0, tag=9), Send(0, tag=1))], {"infinite": (2, 0), "none": (2, 2)}),
     "cross-coupled": ([(Recv(), Send(1), Recv()), (Recv(), Send(0), Recv()), (Send(0), Send(1)), (Send(0), Send(1))],
                       {"infinite": (32, 0)}),
     "only-mixed-fails": ([(Send(1, tag=1), Send(2, tag=2), Recv(1, tag=9), Send(2, tag=5)),
@@ -117,8 +119,8 @@ MISTAKES = {
 }
 
 
-def line_with(words):
-    for number, line in enumerate((SOURCES / "explore_errors.c").read_text().splitlines(), 1):
+def line_with(words, source="explore_errors.c"):
+    for number, line in enumerate((SOURCES / source).read_text().splitlines(), 1):
         if words in line:
             return number
     raise AssertionError(words)
@@ -233,6 +235,99 @@ def python(scene):
     scene.check(found["orders"] == 3 and not found["errors"], "mpi4py is not explored", result)
 
 
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+# argument of explore_threads: orders with sends buffered, and not
+THREADS = {"queue": (2, 2), "multiple": (4, 4), "to-itself": (2, 2), "sleeps": (2, 2), "yields": (2, 2), "timed": (2, 2)}
+
+
+def threads(name):
+    """Each order once, and the threads do the same every time."""
+    def function(scene):
+        program = scene.program("explore_threads")
+        seen = []
+        for attempt in range(2):
+            outputs = {}
+            for buffering, orders in zip(("infinite", "none"), THREADS[name]):
+                listing = scene.dir / f"{buffering}-{attempt}.list"
+                result, found = explored(scene, ["-n", "3", "--buffering", buffering, "--no-save", "--list", listing, "--list-output"],
+                                         [program, name], (0,))
+                scene.check(found["complete"] and found["orders"] == orders,
+                            f"{buffering}: {found['orders']} orders, not {orders}", result)
+                listed = [json.loads(line) for line in listing.read_text().splitlines()]
+                outputs[buffering] = sorted((str(order["taken"]), str(order["output"])) for order in listed)
+            seen.append(outputs)
+        scene.check(seen[0] == seen[1], f"not the same again: {seen}")
+    return function
+
+
+# argument of explore_threads: what the report says
+THREAD_DEADLOCKS = {
+    "two-locks": ["// main wants one", r"pthread_mutex_lock held by thread 1 since explore_threads.cpp:{} ", "// other takes one"],
+    "lock-and-message": ["// wants the lock", r"pthread_mutex_lock held by thread 0 since explore_threads.cpp:{} ",
+                         "// takes the lock"],
+    "lost-signal": ["// waits for ever", r"pthread_cond_wait\n", None],
+}
+
+
+def thread_deadlock(name):
+    where, words, holder = THREAD_DEADLOCKS[name]
+
+    def function(scene):
+        program = scene.program("explore_threads")
+        said = explore(scene, ["-n", "3", "--buffering", "infinite", "-o", scene.dir / "orders"], [program, name])
+        scene.check_status(said, 1, "explore")
+        scene.check("[2 orders," in said.out and said.out.count("DEADLOCK") == 1, "not one deadlock in two orders", said)
+        held = line_with(holder, "explore_threads.cpp") if holder else ""
+        line = line_with(where, "explore_threads.cpp")
+        scene.check(re.search(rf"rank 0, thread \d +explore_threads.cpp:{line} .*{words.format(held)}", said.out),
+                    "the report does not name thread, line and holder", said)
+        if name == "lock-and-message":
+            scene.check("MPI_Recv from 0, tag 5" in said.out, "who waits for the message is not named", said)
+        replay = scene.run([scene.settings.reprise, "replay", "--yes", *(scene.dir / "orders").glob("order-*")])
+        scene.check_status(replay, 1, "replay")
+        scene.check("the recorded run ended here (deadlock)" in replay.err, "it is not said how it ended", replay)
+        if name == "two-locks":
+            scene.check("deadlock in rank 0: all its threads can never go on" in replay.err, "the replay does not explain it", replay)
+    return function
+
+
+# Programs whose plain runs differ because of their threads: how these run, no run repeats, and yet an order is the same
+# every time. name: program, ranks, arguments, an order
+THREADED = {
+    "locks": ("thread_locks", 2, [], 1), "c11": ("thread_c11", 2, [], 1), "daemon": ("thread_daemon", 2, [], 1),
+    "producers": ("thread_producers", 3, [], 2), "openmp-fortran": ("openmp_fortran", 2, [], 1),
+}
+
+
+def threaded(name):
+    source, ranks, arguments, order = THREADED[name]
+
+    def function(scene):
+        program = scene.program(source)
+        kept = []
+        for attempt in range(2):
+            scene.clear()
+            result = explore(scene, ["-n", ranks, "--buffering", "infinite", "--max-orders", "2", "-j", "1", "--keep-order", order,
+                                     "-o", scene.dir / f"kept-{attempt}"], [program, scene.out, *arguments])
+            scene.check(result.status in (0, 3), "explore failed", result)
+            kept.append(scene.outputs())
+            scene.check(len(kept[-1]) == ranks, "output files are missing", result)
+        scene.check_same(kept[0], kept[1], "explored again", result)
+        replay, outputs = scene.replay(scene.dir / "kept-0" / f"order-{order}")
+        scene.check_status(replay, 0, "replay")
+        scene.check_same(kept[0], outputs, "replayed", replay)
+    return function
+
+
+def model_checker(scene):
+    """The paper's Table 2.1: worker and communicator share queues, with sleeps of chance before every lock."""
+    for ranks, depth in ((3, 3), (3, 5), (4, 3)):
+        result, found = explored(scene, ["-n", ranks, "--buffering", "infinite", "--max-orders", "15", "--no-save"],
+                                 [scene.program("model_checker"), "--depth", depth, "--jitter", "20"], (3,))
+        scene.check(found["orders"] >= 15 and not found["errors"], f"{ranks} ranks, depth {depth}: not as it should be", result)
+
+
 # --- budgets and bad input --------------------------------------------------------------------------------------------
 
 
@@ -279,6 +374,7 @@ BAD_INPUT = {
     "no-program": (["-n", "2"], ["./nowhere"], r"nowhere"),
     "no-ranks": ([], ["@explore_errors"], r"--ranks|-n"),
     "too-many": (["-n", "1000"], ["@explore_errors"], r"between 1 and 64"),
+    "early-threads": (["-n", "2", "--no-save"], ["@explore_threads", "early"], r"threads that are there before MPI_Init cannot be explored"),
     "window": (["-n", "2", "--no-save"], ["@explore_errors", "window"], r"MPI_Win_create: one-sided communication cannot be explored yet"),
 }
 
@@ -295,9 +391,12 @@ def cases(mpi):
     all_cases = [Case("explore", mpi, f"count-{name}", count(name)) for name in COUNTS]
     all_cases += [Case("explore", mpi, f"mistake-{name}", mistake(name)) for name in MISTAKES]
     all_cases += [Case("explore", mpi, f"order-{name}", family(name)) for name in FAMILIES]
+    all_cases += [Case("explore", mpi, f"threads-{name}", threads(name)) for name in THREADS]
+    all_cases += [Case("explore", mpi, f"threads-{name}", thread_deadlock(name)) for name in THREAD_DEADLOCKS]
+    all_cases += [Case("explore", mpi, f"order-thread-{name}", threaded(name)) for name in THREADED]
     all_cases += [Case("explore", mpi, f"refuses-{name}", refused(*what)) for name, what in BAD_INPUT.items()]
     all_cases += [Case("explore", mpi, function.__name__.replace("_", "-"), function)
-                  for function in (unsafe, race_is_no_error, report_in_words, in_gdb, budgets, interrupt, forks, for_ever)]
+                  for function in (unsafe, race_is_no_error, report_in_words, in_gdb, model_checker, budgets, interrupt, forks, for_ever)]
     if mpi == "openmpi":
         all_cases.append(Case("explore", mpi, "python", python))
     return all_cases

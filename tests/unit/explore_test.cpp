@@ -54,7 +54,7 @@ class Play {
         else taken.push_back(std::to_string(matcher_.messages()[static_cast<std::size_t>(receive.took)].source));
       }
       result.taken.push_back(std::move(taken));
-      if (matcher_.question(rank)) result.blocked.push_back(rank);
+      if (matcher_.asks(rank)) result.blocked.push_back(rank);
     }
     return result;
   }

@@ -11,6 +11,7 @@
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/pending_receives.hpp"
+#include "frontends/sys/early_leave.hpp"
 #include "frontends/sys/own_crash.hpp"
 
 namespace reprise::mpi::bodies {
@@ -87,6 +88,7 @@ void mpi_started(int thread_level) {
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
   if (Entry::replaying()) prepare_idle_requests();
+  if (Entry::replaying() && session.configuration().explored) sys::leave_early();
   begin_giving_way(size);
 }
 

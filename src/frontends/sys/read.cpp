@@ -20,6 +20,11 @@ class KeepErrno {
   int saved_ = errno;
 };
 
+// Where threads run one at a time, the clock goes on for one at a time.
+void await_baton() {
+  if (engine::t_stream && engine::t_stream->place) engine::Baton::get().enter();
+}
+
 }  // namespace
 
 Mode decide(Mode mode, const void* caller) {
@@ -55,6 +60,7 @@ void Read::begin(Function function, const void* caller, std::int64_t about, std:
 bool Read::answers(std::span<std::int64_t> numbers) {
   const KeepErrno keep;
   if (g_time_is_virtual) {
+    await_baton();
     const bool answered = answer_virtually(function_, what_.arguments[engine::kTag], numbers);
     if (answered) log(numbers);
     return answered;
@@ -65,6 +71,7 @@ bool Read::answers(std::span<std::int64_t> numbers) {
 bool Read::answers(std::span<std::uint8_t> room, std::size_t& size) {
   const KeepErrno keep;
   if (g_time_is_virtual) {
+    await_baton();
     size = room.size();
     const bool answered = answer_virtually(room);
     if (answered) log(std::span<const std::uint8_t>(room));

@@ -21,6 +21,7 @@ constinit Next<int(clockid_t, int, const timespec*, timespec*)> g_clock_nanoslee
 constinit Next<int(const timespec*, timespec*)> g_nanosleep{"nanosleep"};
 constinit Next<int(useconds_t)> g_usleep{"usleep"};
 constinit Next<unsigned(unsigned)> g_sleep{"sleep"};
+constinit Next<int()> g_yield{"sched_yield"};
 constexpr std::int64_t kNano = 1'000'000'000;
 constexpr clockid_t kClocks = 16;
 
@@ -40,7 +41,8 @@ std::int64_t number_of(const timespec& time) { return time.tv_sec * kNano + time
 bool pauses_virtually(const void* caller, std::int64_t nanoseconds) {
   if (!g_time_is_virtual || mode_for(caller) == Mode::Passive) return false;
   reprise::mpi::t_state.inside = false;
-  advance_virtual_time(nanoseconds);
+  if (reprise::engine::t_stream->place) reprise::engine::Baton::get().pause(nanoseconds);
+  else advance_virtual_time(nanoseconds);
   return true;
 }
 
@@ -57,7 +59,9 @@ void reprise::sys::clock_answered(clockid_t clock, std::int64_t nanoseconds) {
   if (clock >= 0 && clock < kClocks) g_answered[clock].store(nanoseconds, std::memory_order_relaxed);
 }
 
+// The threads of an explored rank wait in virtual time.
 Until::Until(const timespec* time, clockid_t clock, const void* caller) : time_(time) {
+  if (reprise::engine::t_stream && reprise::engine::t_stream->place) return;
   if (!time || clock < 0 || clock >= kClocks || answered(clock) == 0) return;
   const Mode mode = mode_for(caller);
   if (mode == Mode::Passive) return;
@@ -78,6 +82,7 @@ void reprise::sys::find_timed_waits() {
   g_nanosleep.find();
   g_usleep.find();
   g_sleep.find();
+  g_yield.find();
 }
 
 extern "C" {
@@ -104,6 +109,16 @@ int reprise_usleep(useconds_t) REPRISE_INTERPOSES("usleep");
 int reprise_usleep(useconds_t microseconds) {
   if (g_time_is_virtual && pauses_virtually(REPRISE_RETURN_ADDRESS, std::int64_t{1000} * microseconds)) return 0;
   return g_usleep(microseconds);
+}
+
+// Where threads run one at a time, it is a pause like any other.
+int reprise_yield() REPRISE_INTERPOSES("sched_yield");
+int reprise_yield() {
+  const bool on_stage = reprise::engine::t_stream && reprise::engine::t_stream->place;
+  if (!on_stage || mode_for(REPRISE_RETURN_ADDRESS) == Mode::Passive) return g_yield();
+  reprise::mpi::t_state.inside = false;
+  reprise::engine::Baton::get().yield();
+  return 0;
 }
 
 unsigned reprise_sleep(unsigned) REPRISE_INTERPOSES("sleep");

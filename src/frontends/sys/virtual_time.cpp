@@ -56,6 +56,19 @@ void advance_virtual_time(std::int64_t nanoseconds) {
   if (nanoseconds > 0) g_begin.fetch_add(nanoseconds, std::memory_order_relaxed);
 }
 
+std::int64_t virtual_now() {
+  return g_begin.load(std::memory_order_relaxed) + kStep * g_reads.load(std::memory_order_relaxed);
+}
+
+void advance_virtual_time_to(std::int64_t time) { advance_virtual_time(time - virtual_now()); }
+
+std::int64_t virtual_time_of(const timespec& time) {
+  const std::int64_t now = virtual_now();
+  const std::int64_t number = time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+  const auto apart = [&](std::int64_t one) { return one > now ? one - now : now - one; };
+  return apart(number + g_monotonic) < apart(number) ? number + g_monotonic : number;
+}
+
 std::int64_t virtual_nanoseconds() {
   return g_begin.load(std::memory_order_relaxed) + kStep * (g_reads.fetch_add(1, std::memory_order_relaxed) + 1);
 }

@@ -12,6 +12,7 @@
 #include "frontends/sys/timed_waits.hpp"
 #include "frontends/threads/posix.hpp"
 #include "frontends/threads/python.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -103,6 +104,14 @@ void reprise::threads::find_conditions() {
   g_clockwait.find();
   for (auto* next : {&g_signal, &g_broadcast}) next->find();
   for (auto* next : {&g_lock, &g_unlock}) next->find();
+}
+
+void reprise::threads::stage_conditions() {
+  g_wait.replace(staged::wait);
+  g_timedwait.replace(staged::timed_wait);
+  g_clockwait.replace(staged::clock_wait);
+  g_signal.replace(staged::signal);
+  g_broadcast.replace(staged::broadcast);
 }
 
 int reprise::threads::wait_on(pthread_cond_t* condition, pthread_mutex_t* mutex, const void* caller) {

@@ -7,6 +7,7 @@
 
 #include "frontends/sys/next.hpp"
 #include "frontends/threads/posix.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -36,8 +37,12 @@ pthread_key_t g_end_key;
 thread_local int t_rounds __attribute__((tls_model("initial-exec"))) = 0;
 
 void thread_ends(void* value) {
-  if (++t_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(g_end_key, value);
-  else Session::get().thread_ends();
+  if (++t_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    pthread_setspecific(g_end_key, value);
+    return;
+  }
+  if (reprise::engine::t_stream->place) reprise::engine::Baton::get().leave();
+  Session::get().thread_ends();
 }
 
 bool has_end_key() {
@@ -51,7 +56,34 @@ void* thread_main(void* argument) {
   reprise::engine::t_stream = start.stream;
   start.stream->kernel_id.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_release);
   pthread_setspecific(g_end_key, start.stream);
+  if (start.stream->place) reprise::engine::Baton::get().arrive(*start.stream->place);
   return start.routine(start.argument);
+}
+
+// Before MPI_Init an explored program is nobody yet: copies of it will be the ranks, and threads are not copied.
+std::atomic<int> g_early_threads{0};
+struct EarlyStart {
+  Routine routine;
+  void* argument;
+};
+void* early_thread_main(void* argument) {
+  const EarlyStart start = *static_cast<EarlyStart*>(argument);
+  delete static_cast<EarlyStart*>(argument);
+  void* result = nullptr;
+  pthread_cleanup_push([](void*) { g_early_threads.fetch_sub(1, std::memory_order_relaxed); }, nullptr);
+  result = start.routine(start.argument);
+  pthread_cleanup_pop(1);
+  return result;
+}
+
+int make_early_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument) {
+  auto* const start = new EarlyStart{routine, argument};
+  g_early_threads.fetch_add(1, std::memory_order_relaxed);
+  const int result = g_create(thread, attributes, early_thread_main, start);
+  if (result == 0) return 0;
+  g_early_threads.fetch_sub(1, std::memory_order_relaxed);
+  delete start;
+  return result;
 }
 
 bool is_followed(const void* caller) {
@@ -91,13 +123,26 @@ void reprise::threads::find_life() {
   g_clockjoin.find();
 }
 
+int reprise::threads::early_threads() { return g_early_threads.load(std::memory_order_relaxed); }
+
+void reprise::threads::stage_life() {
+  g_join.replace(staged::join);
+  g_tryjoin.replace(staged::try_join);
+  g_timedjoin.replace(staged::timed_join);
+  g_clockjoin.replace(staged::clock_join);
+}
+
 int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument,
                                   const void* caller) {
   if (!is_followed(caller)) {
     if (!reprise::sys::called_by_program(caller)) return make_library_thread(thread, attributes, routine, argument);
+    const bool explored = Session::get().configuration().mode == Mode::Explore;
+    if (explored && !reprise::engine::Baton::get().is_prepared())
+      return make_early_thread(thread, attributes, routine, argument);
     return g_create(thread, attributes, routine, argument);
   }
-  begin_finding_deadlocks();
+  const bool explored = begin_staging();
+  if (!explored) begin_finding_deadlocks();
   Sync sync(Function::Create, caller);
   Session& session = Session::get();
   std::uint32_t number = 0;
@@ -107,11 +152,15 @@ int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attri
     sync.passed(number);
   } else if (sync.replaying()) {
     number = static_cast<std::uint32_t>(sync.result());
+  } else if (explored) {
+    number = session.next_thread_number();
   }
   ThreadStream* const stream = number > 0 ? session.new_thread(number) : nullptr;
   if (!stream) return g_create(thread, attributes, routine, argument);
+  if (explored) stream->place = reprise::engine::Baton::get().add(number);
   auto* const start = new Start{routine, argument, stream};
   const int result = g_create(thread, attributes, thread_main, start);
+  if (stream->place) stream->place->handle = *thread;
   if (result != 0) delete start;
   else session.thread_was_made(stream, *thread);
   return result;

@@ -6,6 +6,7 @@
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/timed_waits.hpp"
 #include "frontends/threads/posix.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -29,6 +30,15 @@ void reprise::threads::find_mutexes() {
   for (auto* next : {&g_spin_lock, &g_spin_trylock}) next->find();
   g_timedlock.find();
   g_clocklock.find();
+}
+
+void reprise::threads::stage_mutexes() {
+  g_lock.replace(staged::lock);
+  g_trylock.replace(staged::try_lock);
+  g_spin_trylock.replace(staged::spin_try_lock);
+  g_timedlock.replace(staged::timed_lock);
+  g_clocklock.replace(staged::clock_lock);
+  g_spin_lock.replace(staged::spin_lock);
 }
 
 int reprise::threads::lock(pthread_mutex_t* mutex, const void* caller) {

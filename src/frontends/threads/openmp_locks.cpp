@@ -4,7 +4,9 @@
 // known by its address, which is an argument also in Fortran.
 #include <sched.h>
 
+#include "engine/baton.hpp"
 #include "frontends/sys/next.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -18,6 +20,9 @@ using Test = int(void*);
 constinit Next<void()> g_critical{"GOMP_critical_start"};
 constinit Next<void(void**)> g_named_critical{"GOMP_critical_name_start"};
 constinit Next<void()> g_atomic{"GOMP_atomic_start"};
+constinit Next<void()> g_critical_end{"GOMP_critical_end"};
+constinit Next<void(void**)> g_named_critical_end{"GOMP_critical_name_end"};
+constinit Next<void()> g_atomic_end{"GOMP_atomic_end"};
 constinit Next<Lock> g_set{"omp_set_lock"};
 constinit Next<Lock> g_set_nest{"omp_set_nest_lock"};
 constinit Next<Test> g_test{"omp_test_lock"};
@@ -55,7 +60,28 @@ int test(Function function, const void* caller, void* lock, Next<Test>& next) {
   return got;
 }
 
+// In an explored rank: by trying.
+template <Next<Test>& kTest>
+void set_by_testing(void* lock) {
+  if (!staged::is_on_stage())
+    while (kTest(lock) == 0) sched_yield();
+  else reprise::engine::Baton::get().until([&] { return kTest(lock) != 0; });
+}
+
 }  // namespace
+
+void reprise::threads::stage_openmp() {
+  g_critical.replace(staged::critical_start);
+  g_critical_end.replace(staged::critical_end);
+  g_named_critical.replace(staged::named_critical_start);
+  g_named_critical_end.replace(staged::named_critical_end);
+  g_atomic.replace(staged::atomic_start);
+  g_atomic_end.replace(staged::atomic_end);
+  g_set.replace(set_by_testing<g_test>);
+  g_set_nest.replace(set_by_testing<g_test_nest>);
+  g_set_fortran.replace(set_by_testing<g_test_fortran>);
+  g_set_nest_fortran.replace(set_by_testing<g_test_nest_fortran>);
+}
 
 extern "C" {
 
@@ -73,6 +99,14 @@ void reprise_omp_atomic() REPRISE_INTERPOSES("GOMP_atomic_start");
 void reprise_omp_atomic() {
   enter(Function::OmpAtomic, REPRISE_RETURN_ADDRESS, &kAtomic, [] { g_atomic(); });
 }
+
+// The ends decide nothing.
+void reprise_omp_critical_end() REPRISE_INTERPOSES("GOMP_critical_end");
+void reprise_omp_critical_end() { g_critical_end(); }
+void reprise_omp_named_critical_end(void**) REPRISE_INTERPOSES("GOMP_critical_name_end");
+void reprise_omp_named_critical_end(void** name) { g_named_critical_end(name); }
+void reprise_omp_atomic_end() REPRISE_INTERPOSES("GOMP_atomic_end");
+void reprise_omp_atomic_end() { g_atomic_end(); }
 
 void reprise_omp_set(void*) REPRISE_INTERPOSES("omp_set_lock");
 void reprise_omp_set(void* lock) {

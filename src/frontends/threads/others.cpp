@@ -3,6 +3,7 @@
 
 #include "frontends/sys/next.hpp"
 #include "frontends/threads/posix.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -47,6 +48,8 @@ void reprise::threads::find_others() {
   g_barrier_wait.find();
   g_once.find();
 }
+
+void reprise::threads::stage_barriers() { g_barrier_wait.replace(staged::barrier_wait); }
 
 // Who runs the routine logs that when it is done; everybody else that it was done before. So a replay knows from what
 // comes next in its log which of the two this thread is.

@@ -25,7 +25,7 @@ std::atomic<const void*> g_known_site{nullptr};
 
 bool waits_for_python(const void* caller) {
   if (!engine::has_threads() || engine::mode() == engine::Mode::Passive || !engine::t_stream) return false;
-  if (engine::Session::get().configuration().mode != engine::Mode::Record) return false;
+  if (engine::Session::get().configuration().mode != engine::Mode::Record || engine::t_stream->place) return false;
   if (g_known_site.load(std::memory_order_relaxed) == caller) return true;
   if (!is_in_python(caller)) return false;
   g_known_site.store(caller, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/timed_waits.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -33,6 +34,17 @@ void reprise::threads::find_rwlocks() {
   for (auto* next : {&g_rdlock, &g_tryrdlock, &g_wrlock, &g_trywrlock}) next->find();
   for (auto* next : {&g_timedrdlock, &g_timedwrlock}) next->find();
   for (auto* next : {&g_clockrdlock, &g_clockwrlock}) next->find();
+}
+
+void reprise::threads::stage_rwlocks() {
+  g_rdlock.replace(staged::read_lock);
+  g_tryrdlock.replace(staged::try_read_lock);
+  g_trywrlock.replace(staged::try_write_lock);
+  g_timedrdlock.replace(staged::timed_read_lock);
+  g_clockrdlock.replace(staged::clock_read_lock);
+  g_wrlock.replace(staged::write_lock);
+  g_timedwrlock.replace(staged::timed_write_lock);
+  g_clockwrlock.replace(staged::clock_write_lock);
 }
 
 extern "C" {

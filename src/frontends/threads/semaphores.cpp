@@ -5,6 +5,7 @@
 
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/timed_waits.hpp"
+#include "frontends/threads/staged.hpp"
 #include "frontends/threads/sync.hpp"
 
 using namespace reprise::threads;
@@ -44,6 +45,13 @@ void reprise::threads::find_semaphores() {
   g_timedwait.find();
   g_clockwait.find();
   g_getvalue.find();
+}
+
+void reprise::threads::stage_semaphores() {
+  g_wait.replace(staged::sem_wait);
+  g_trywait.replace(staged::sem_try_wait);
+  g_timedwait.replace(staged::sem_timed_wait);
+  g_clockwait.replace(staged::sem_clock_wait);
 }
 
 extern "C" {

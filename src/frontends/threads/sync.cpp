@@ -13,6 +13,12 @@ void Sync::begin(Function function, const void* caller) {
     return;
   }
   if (sys::called_by_program(caller)) {
+    if (engine::t_stream->place) {  // an explored rank: where it is, if it never gets any further
+      engine::Baton::get().enter();
+      engine::t_stream->function = frontends::id_of(function);
+      engine::t_stream->caller = caller;
+      engine::t_stream->object = nullptr;
+    }
     Session& session = Session::get();
     const Mode mode = session.thread_mode();
     mpi::t_state.inside = true;

@@ -104,7 +104,11 @@ template <class Try, class Take>
 int await_lock(Function function, const void* caller, const void* lock, Try try_to_take, Take take,
                std::uintptr_t kind = 0) {
   Sync sync(function, caller, Sync::kLater);
-  if (!sync.recording() && !sync.replaying()) return take();
+  if (!sync.recording() && !sync.replaying()) {
+    const int result = take();
+    if (engine::has_threads() && acquires(result) && !mpi::t_state.inside) remember_lock(lock, caller, kind);
+    return result;
+  }
   if (sync.replaying()) {
     if (sync.unfinished()) {
       const Waiting waiting(function, lock, caller);
@@ -117,7 +121,8 @@ int await_lock(Function function, const void* caller, const void* lock, Try try_
     remember_lock(lock, caller, kind);
     return result;
   }
-  int result = try_to_take();
+  // In an explored rank it is all the same whether a run is recorded: there trying lets others go first.
+  int result = engine::t_stream->place ? EBUSY : try_to_take();
   if (!acquires(result)) {
     const Waiting waiting(function, lock, caller);
     result = take();

@@ -27,6 +27,8 @@ using virtual_world::Communicator;
 bool serve(int thread_level);
 // Puts everything in place, in a copy.
 void enter_world();
+// Its threads, from the first one that it makes.
+void prepare_threads();  // threads.cpp
 Actor& actor();
 
 // Memory that is filled or read: so many elements.

@@ -1,9 +1,9 @@
 // What all calls of an explored rank have in common: bytes, questions, requests and errors.
 #include <algorithm>
 #include <cstring>
-#include <pthread.h>
 
 #include "base/spin.hpp"
+#include "engine/session.hpp"
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/live/collective.hpp"
@@ -37,20 +37,8 @@ void unpack(const char* from, std::uint64_t bytes, const Region& to) {
   });
 }
 
-namespace {
-
-// One question at a time: threads that call at once would need one seat each.
-void insist_on_one_thread() {
-  if (actor().stage()->thread_level != MPI_THREAD_MULTIPLE) return;
-  static const pthread_t first = pthread_self();
-  if (!pthread_equal(pthread_self(), first)) refuse("MPI_THREAD_MULTIPLE", "MPI called by several threads");
-}
-
-}  // namespace
-
 // Also for those who never come back from here.
 std::uint64_t this_site() {
-  insist_on_one_thread();
   actor().is_at(this_function(), t_state.caller);
   return reinterpret_cast<std::uint64_t>(t_state.caller);
 }
@@ -91,24 +79,34 @@ std::vector<std::shared_ptr<Request>>& orphans() {
 
 void leave_orphan(std::shared_ptr<Request> request) { orphans().push_back(std::move(request)); }
 
+namespace {
+
+// What Reprise itself wants to know concerns no other thread.
+Reply put_question(Kind kind, std::uint64_t flags, std::uint64_t comm, int source, int tag,
+                   std::span<const OperationId> operations) {
+  if (!engine::t_stream) refuse("MPI", "calls of a thread that was not seen being made");
+  const std::vector<std::uint64_t> words(operations.begin(), operations.end());
+  const bool alone = (flags & virtual_world::kOwnLook) != 0;
+  return read_reply(actor().ask(engine::t_stream->number,
+                                {static_cast<std::uint64_t>(kind), flags, comm, as_word(source), as_word(tag),
+                                 this_site(), this_function()},
+                                words, alone));
+}
+
 // Looks after them whenever the program learns something.
 void look_at_orphans() {
   std::erase_if(orphans(), [](const std::shared_ptr<Request>& request) {
-    const std::uint64_t word = request->operation;
-    const Reply reply = read_reply(actor().ask(
-        Act::Ask,
-        {static_cast<std::uint64_t>(Kind::All), virtual_world::kOwnLook, 0, 0, 0, this_site(), this_function()},
-        {&word, 1}));
+    const Reply reply = put_question(Kind::All, virtual_world::kOwnLook, 0, 0, 0, {&request->operation, 1});
     if (!reply.yes || reply.reports.empty()) return false;
     deliver(*request, reply.reports[0], MPI_STATUS_IGNORE);
     return true;
   });
 }
 
+}  // namespace
+
 Reply ask(Kind kind, std::uint64_t flags, std::span<const OperationId> operations) {
-  const std::vector<std::uint64_t> words(operations.begin(), operations.end());
-  Reply reply = read_reply(
-      actor().ask(Act::Ask, {static_cast<std::uint64_t>(kind), flags, 0, 0, 0, this_site(), this_function()}, words));
+  Reply reply = put_question(kind, flags, 0, 0, 0, operations);
   if (!orphans().empty()) look_at_orphans();
   return reply;
 }
@@ -117,9 +115,7 @@ Reply ask_for_message(Kind kind, std::uint64_t flags, MPI_Comm comm, int source,
   const Communicator* const found = known(comm);
   const int world =
       source == MPI_ANY_SOURCE || !found ? -1 : found->peers().members()[static_cast<std::size_t>(source)];
-  return read_reply(
-      actor().ask(Act::Ask, {static_cast<std::uint64_t>(kind), flags, communicators().uid(comm), as_word(world),
-                             as_word(tag == MPI_ANY_TAG ? -1 : tag), this_site(), this_function()}));
+  return put_question(kind, flags, communicators().uid(comm), world, tag == MPI_ANY_TAG ? -1 : tag, {});
 }
 
 void await(OperationId operation) {

@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include "engine/session.hpp"
+#include "frontends/function_table.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/live/provider.hpp"
 #include "frontends/mpi/live/refusal.hpp"
+#include "frontends/sys/early_leave.hpp"
 #include "frontends/sys/virtual_time.hpp"
+#include "frontends/threads/staged.hpp"
 
 namespace reprise::mpi::live {
 
@@ -99,24 +102,14 @@ void set_launcher_variables(int rank, int ranks) {
     setenv(name, all.c_str(), 1);
 }
 
-// When a rank exits, its own exit handlers and the destructors of its objects have run before any library is taken
-// down. Those of the MPI library and what that pulled in would only take time: this one comes first.
-bool g_is_rank = false;
-int g_exit_status = 0;
-__attribute__((destructor)) void leave_at_once() {
-  if (!g_is_rank) return;
-  std::fflush(nullptr);
-  _exit(g_exit_status);
-}
-
 void become_rank(Stage* stage, int rank, pid_t server) {
-  g_is_rank = true;
-  on_exit([](int status, void*) { g_exit_status = status; }, nullptr);
+  sys::leave_early();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (syscall(SYS_getppid) != server) _exit(0);
   engine::Session::get().becomes_virtual_rank();
   actor() = Actor(stage, rank);
   sys::becomes_rank(rank);
+  prepare_threads();
   if (stage->keeps_output) keep_output(stage, rank);
   set_launcher_variables(rank, static_cast<int>(stage->ranks));
 }
@@ -157,8 +150,9 @@ bool serve(int thread_level) {
   if (!stage) engine::Session::get().give_up("the explorer's memory cannot be opened");
   std::fflush(nullptr);  // what is buffered now would be written by every copy
   stage->thread_level = static_cast<std::uint32_t>(thread_level);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Function::kCount) && i < virtual_world::kMostFunctions; ++i)
-    std::snprintf(stage->functions[i], sizeof stage->functions[i], "%s", kFunctionNames[i]);
+  const engine::FunctionTable& all = frontends::all_functions();
+  for (std::size_t i = 0; i < all.count && i < virtual_world::kMostFunctions; ++i)
+    std::snprintf(stage->functions[i], sizeof stage->functions[i], "%s", all.names[i]);
   own_communicator();
   g_world_is_the_library = true;
   set_provider(&live_provider());
@@ -182,6 +176,11 @@ bool serve(int thread_level) {
       if (pid == 0) {
         become_rank(stage, static_cast<int>(rank), server);
         return stage->records != 0;
+      }
+      // Those that libraries stop before a fork, as some do, have ended now.
+      if (threads::early_threads() > 0) {
+        std::snprintf(stage->refusal, sizeof stage->refusal, "threads that are there before MPI_Init cannot be explored");
+        _exit(125);
       }
       if (pid < 0) {
         std::snprintf(stage->refusal, sizeof stage->refusal, "cannot make a process: %s", std::strerror(errno));
