@@ -42,8 +42,42 @@ class Writer:
 
 
 def generate(seed):
-    """A list of ranks. First it is drawn who sends to whom, so that most receives have something to wait for."""
+    """A list of ranks. Every third program is made of chains."""
     rng = random.Random(f"tiny {seed}")
+    return chains(rng) if seed % 3 == 0 else scattered(rng)
+
+
+def chains(rng):
+    """Messages one after the other, so that one releases the next; receives may be posted long before, and wait for other
+    tags meanwhile."""
+    ranks = rng.choice([3, 3, 4])
+    writers = [Writer(rng, r, ranks) for r in range(ranks)]
+    pending = [[] for _ in range(ranks)]
+    sender = rng.randrange(ranks)
+    for _ in range(rng.randint(3, 5)):
+        receiver = 0 if sender != 0 and rng.random() < 0.6 else writers[sender].peer()
+        tag = rng.choice([0, 1])
+        writers[sender].statements.append(Send(receiver, tag, 0, rng.choice(["standard"] * 3 + ["buffered"])))
+        writer = writers[receiver]
+        source, wanted = rng.choice([ANY, ANY, ANY, sender]), rng.choice([ANY, tag, tag, tag])
+        if rng.random() < 0.5:
+            request = writer.name("r")
+            early = rng.randint(0, len(writer.statements))
+            writer.statements.insert(early, Recv(source, wanted, 0, request))
+            if rng.random() < 0.5:
+                writer.statements.append(Wait(request))
+            else:
+                pending[receiver].append(request)
+        else:
+            writer.statements.append(Recv(source, wanted, 0, None, writer.name("v")))
+        sender = rng.choice([receiver, rng.randrange(ranks)])
+    for writer, requests in zip(writers, pending):
+        complete(writer, requests)
+    return [tuple(writer.statements) for writer in writers]
+
+
+def scattered(rng):
+    """First it is drawn who sends to whom, so that most receives have something to wait for."""
     ranks = rng.choice([2, 3, 3, 3, 4])
     writers = [Writer(rng, r, ranks) for r in range(ranks)]
     todo = [[] for _ in range(ranks)]
