@@ -68,7 +68,7 @@ Answer Matcher::answer(Asker& asker, std::vector<std::uint32_t> reported) {
     report.index = index;
     report.operation = id;
     if (found->kind == Operation::Kind::Receive) {
-      settle_receive(found->index, event);
+      saw_receive(found->index, event);
     } else if (found->kind == Operation::Kind::Send) {
       Message& message = mail(found->index);
       if (message.optional && message.taken_by < 0) message.optional = false;  // it was buffered
@@ -107,21 +107,42 @@ void Matcher::was_there(int number, std::uint32_t event) {
   }
 }
 
-// The program has seen it complete. From now on its message concerns only receives that were posted before it and are
-// still open: they might have had it.
-void Matcher::settle_receive(int number, std::uint32_t event) {
+// The program has seen it complete.
+void Matcher::saw_receive(int number, std::uint32_t event) {
+  Receive& receive = at_receive(number);
+  Rank& who = at(receive.rank);
+  if (receive.took < 0 || receive.seen_at) return;
+  receive.seen_at = event;
+  was_there(receive.took, event);
+  who.seen_receives.push_back(number);
+  // Of very long runs the oldest are forgotten, so that what is looked at does not grow with the square of the run.
+  constexpr std::size_t kMostLive = 48;
+  while (who.live_receives.size() > kMostLive) {
+    const auto oldest = std::find_if(who.seen_receives.begin(), who.seen_receives.end(),
+                                     [&](int seen) { return !concerns_others(seen); });
+    if (oldest == who.seen_receives.end()) return;
+    const int settled = *oldest;
+    who.seen_receives.erase(oldest);
+    settle_receive(settled);
+  }
+}
+
+// Could a receive that was posted before, and is still open, have had its message?
+bool Matcher::concerns_others(int number) const {
+  const Receive& receive = at_receive(number);
+  const Rank& who = at(receive.rank);
+  return std::any_of(who.pending.begin(), who.pending.end(), [&](int other) {
+    return other < number && accepts(at_receive(other).wanted, mail(receive.took));
+  });
+}
+
+// All that remains of it is that it was sent before it was seen.
+void Matcher::settle_receive(int number) {
   const Receive& receive = at_receive(number);
   Rank& who = at(receive.rank);
-  if (receive.took < 0) return;
   Message& message = mail(receive.took);
-  if (message.settled) return;
-  was_there(receive.took, event);
-  const bool concerns = std::any_of(who.pending.begin(), who.pending.end(), [&](int other) {
-    return other < number && accepts(at_receive(other).wanted, message);
-  });
-  if (concerns) return;
   message.settled = true;
-  precedences_.push_back({message.source, message.sent_at, receive.rank, event});
+  precedences_.push_back({message.source, message.sent_at, receive.rank, *receive.seen_at});
   std::erase(who.live_mail, receive.took);
   std::erase(who.live_receives, number);
   std::erase_if(evidence_, [&](const Evidence& seen) {

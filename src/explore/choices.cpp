@@ -13,12 +13,23 @@ Option plain_option(Option::Kind kind) { return {kind, -1, {}}; }
 
 }  // namespace
 
-// What an earlier receive could have is not offered to a later one.
+bool Matcher::wants_what_earlier_could_have(int rank, std::size_t place) const {
+  const Rank& who = at(rank);
+  const Receive& receive = at_receive(who.pending[place]);
+  return std::any_of(who.inbox.begin(), who.inbox.end(), [&](int number) {
+    const Message& message = mail(number);
+    return accepts(receive.wanted, message) && !contains(receive.closed, message.source) &&
+           is_contested(who, message, place);
+  });
+}
+
+// A receive is not decided as long as an earlier one could have something that it wants.
 void Matcher::add_receive_choices(int rank, std::vector<Choice>& all) const {
   const Rank& who = at(rank);
   for (std::size_t i = 0; i < who.pending.size(); ++i) {
     const int number = who.pending[i];
     const Receive& receive = at_receive(number);
+    if (wants_what_earlier_could_have(rank, i)) continue;
     const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
     const bool may_be_cancelled = receive.cancel_at && !receive.takes;
     if (found.empty() && !may_be_cancelled) continue;

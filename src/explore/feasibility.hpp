@@ -10,9 +10,9 @@
 // Read backwards, from the end of the run, an alternative says: m's arrival may be placed once one of two events has
 // been. Placing an event never forbids another one, so placing whatever can be placed finds an order if there is one.
 //
-// Messages that their receivers have seen are settled: nothing that happens later can concern their arrival. Of these
-// only remains that they were sent before they were seen. So what is looked at does not grow with the square of the
-// run.
+// In long runs, messages that their receivers have seen are settled after a while. Of these only remains that they were
+// sent before they were seen: so what is looked at does not grow with the square of the run. What else would follow from
+// them is forgotten, and something might be held possible that is not.
 #pragma once
 
 #include <cstdint>

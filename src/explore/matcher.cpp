@@ -136,14 +136,16 @@ std::vector<int> Matcher::candidates(int rank, const Wanted& wanted, const std::
     if (!accepts(wanted, message) || contains(seen, message.source)) continue;
     seen.push_back(message.source);
     if ((message.stuck && takes) || contains(closed, message.source)) continue;
-    const bool contested =
-        std::any_of(who.pending.begin(), who.pending.begin() + static_cast<std::ptrdiff_t>(earlier), [&](int other) {
-          const Receive& before = at_receive(other);
-          return accepts(before.wanted, message) && !contains(before.closed, message.source);
-        });
-    if (!contested) found.push_back(number);
+    if (!is_contested(who, message, earlier)) found.push_back(number);
   }
   return found;
+}
+
+bool Matcher::is_contested(const Rank& who, const Message& message, std::size_t earlier) const {
+  return std::any_of(who.pending.begin(), who.pending.begin() + static_cast<std::ptrdiff_t>(earlier), [&](int other) {
+    const Receive& before = at_receive(other);
+    return accepts(before.wanted, message) && !contains(before.closed, message.source);
+  });
 }
 
 void Matcher::take(int receive, int message) {

@@ -54,7 +54,7 @@ struct Message {
   bool optional = false;                // mixed buffering: it may or may not be
   bool stuck = false;                   // chosen: nobody ever takes it, and its sender waits for ever
   bool shown = false;                   // by a probe
-  bool settled = false;                 // whoever took it has seen it, and nobody else can be concerned
+  bool settled = false;                 // whoever took it has seen it, long ago
   int taken_by = -1;                    // a receive
   std::uint32_t sent_at = 0;            // event
   std::uint32_t there_at = UINT32_MAX;  // event of its receiver before which it had come, as was seen
@@ -69,6 +69,7 @@ struct Receive {
   int took = -1;                // a message
   bool cancelled = false;
   std::optional<std::uint32_t> cancel_at;  // event: the program has asked for it
+  std::optional<std::uint32_t> seen_at;    // event: the program has seen it complete
   std::vector<int> closed;                 // senders whose messages it will not take
   bool sleeps = false;                     // it will not take any that is there now
   bool takes = false;                      // and it will not be cancelled either
@@ -265,6 +266,7 @@ class Matcher {
     std::vector<int> inbox;     // messages to this rank that nobody has taken, in the order of each sender
     // What the order in time still depends on (feasibility.hpp): receives and messages that are not settled.
     std::vector<int> live_receives;
+    std::vector<int> seen_receives;  // of these, those that the program has seen complete, the oldest first
     std::vector<int> live_mail;
     std::vector<Look> refused_looks;
     std::unordered_map<OperationId, Operation> operations;
@@ -307,6 +309,8 @@ class Matcher {
   // shown, but not taken.
   std::vector<int> candidates(int rank, const Wanted& wanted, const std::vector<int>& closed, std::size_t earlier,
                               bool takes) const;
+  // Could one of the first `earlier` pending receives have it?
+  bool is_contested(const Rank& who, const Message& message, std::size_t earlier) const;
   void take(int receive, int message);
   bool force_receives(int rank);
   bool may_be_complete(const Operation& operation) const;
@@ -320,13 +324,16 @@ class Matcher {
   Answer answer_probe(Asker& asker, int message);
   std::uint32_t new_event(int rank) { return at(rank).events++; }
   void was_there(int message, std::uint32_t event);
-  void settle_receive(int receive, std::uint32_t event);
+  void saw_receive(int receive, std::uint32_t event);
+  bool concerns_others(int receive) const;
+  void settle_receive(int receive);
   static std::uint64_t place_of_poll(const Asker& asker);
   bool polls_too_long(const Asker& asker) const;
   bool may_refuse(const Asker& asker) const {
     return asker.question.may_say_no && !asker.will_say_yes && !polls_too_long(asker);
   }
 
+  bool wants_what_earlier_could_have(int rank, std::size_t place) const;
   void add_receive_choices(int rank, std::vector<Choice>& all) const;
   std::optional<Choice> question_choice(int rank, int number) const;
   std::vector<std::uint32_t> ready(const Asker& asker) const;

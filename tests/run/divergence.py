@@ -452,4 +452,4 @@ def cases(mpi):
               ("launcher-killed", killed(launcher, at(set(), says=r"the command ended.*SIGKILL"))),
               ("interrupted-sigint", interrupted(signal.SIGINT)), ("interrupted-sigterm", interrupted(signal.SIGTERM)),
               ("pauses", pauses), ("slow-machine", slow_machine)]
-    return [Case("divergence", mpi, name, function, faults=True, alone=name in SLOW) for name, function in tests]
+    return [Case("divergence", mpi, name, function, faults=True, waits=name in SLOW) for name, function in tests]

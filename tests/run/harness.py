@@ -76,7 +76,8 @@ class Case:
     name: str
     function: object  # called with the Scene
     faults: bool = False  # the MPI itself leaves shared memory behind when it is killed
-    alone: bool = False  # run when nothing else runs: it waits for time to pass, or starts very many ranks
+    alone: bool = False  # run when nothing else runs: it starts very many ranks
+    waits: bool = False  # it waits for time to pass: the same, if times are checked
 
     @property
     def id(self):

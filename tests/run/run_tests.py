@@ -61,7 +61,7 @@ SUITES = {
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs"}  # the number of their cases depends on --repeat and --seeds
+SEEDED = {"random", "random_threads", "random_programs", "bad_input"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
@@ -151,7 +151,7 @@ def main():
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
     try:
-        at_once = [case for case in cases if args.jobs > 1 and not case.alone]
+        at_once = [case for case in cases if args.jobs > 1 and not case.alone and not (args.timed and case.waits)]
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             for case, verdict in zip(at_once, pool.map(lambda case: run_one(settings, case), at_once)):
                 report(args, case, *verdict, counts)
