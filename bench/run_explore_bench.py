@@ -4,6 +4,7 @@ what a start of the same program by mpirun costs, which is what a search that st
 
     bench/run_explore_bench.py --build build
     bench/run_explore_bench.py --build build --memory 1000000      # how much memory so many orders take
+    bench/run_explore_bench.py --build build --threads             # a program with threads: Table 2.1 of isp-hybrid-fprs
 """
 
 import argparse
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent / "programs" / "racing.c"
+MODEL_CHECKER = Path(__file__).resolve().parent.parent / "examples" / "model_checker.cpp"
 # ranks: rounds of the race, orders at most
 RACES = {4: (4, 1296), 5: (2, 576), 6: (1, 120), 7: (1, 720)}
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -65,12 +67,39 @@ def memory(reprise, program, orders):
             seen.append(memory_of(str(program)))
     watcher = threading.Thread(target=watch)
     watcher.start()
-    count, seconds = explore(reprise, program, 7, 3, os.cpu_count(), ["--max-orders", str(orders)])
+    count, seconds = explore(reprise, program, 3, 20, os.cpu_count(), ["--max-orders", str(orders)])
     done.set()
     watcher.join()
     quarter = max(1, len(seen) // 4)
-    print(f"{count} orders of 7 ranks in {seconds:.0f} s: {statistics.mean(seen[:quarter]):.1f} MB in the first quarter, "
+    print(f"{count} orders of 3 ranks in {seconds:.0f} s: {statistics.mean(seen[:quarter]):.1f} MB in the first quarter, "
           f"{statistics.mean(seen[-quarter:]):.1f} MB in the last (explorer, servers and ranks together)")
+
+
+# The paper's: ranks and depth, interleavings explored by the original ISP and with its replay daemon
+TABLE = {(3, 3): ("11", "11"), (3, 5): ("fails on the 2nd", "61"), (3, 10): ("", "over 1500"), (3, 20): ("", "over 1600"),
+         (4, 3): ("fails on the 4th", "6"), (4, 5): ("", "over 1097"), (4, 10): ("", "over 2000"), (4, 20): ("", "over 2400")}
+
+
+def explore_threads(reprise, program, ranks, depth, seconds, **variables):
+    """How many orders, and whether something went wrong."""
+    run = subprocess.run([reprise, "explore", "-n", str(ranks), "--buffering", "infinite", "--no-save", "--json", "--max-time",
+                          str(seconds), "--", program, "--depth", str(depth), "--jitter", "20"],
+                         capture_output=True, text=True, env={**ENVIRONMENT, **variables})
+    if run.returncode not in (0, 1, 3):
+        return f"fails ({run.stderr.strip()})"
+    result = json.loads(run.stdout)
+    wrong = [f"{error['category']} in order {error['order']}" for error in result["errors"]]
+    more = "" if result["complete"] else f", more left after {seconds} s"
+    return ", ".join(wrong) or f"{result['orders']}{more}"
+
+
+def threads(reprise, program, mpi, seconds):
+    print(f"{mpi}: a model checker with a worker and a communicator thread in each rank, orders explored")
+    print(f"  {'ranks':>5} {'depth':>5}  {'threads as they come':<28} {'one at a time':<28} {'original ISP':<18} ISP with daemon")
+    for (ranks, depth), (original, daemon) in TABLE.items():
+        free = explore_threads(reprise, program, ranks, depth, seconds, REPRISE_FREE_THREADS="1")
+        ours = explore_threads(reprise, program, ranks, depth, seconds)
+        print(f"  {ranks:>5} {depth:>5}  {free:<28} {ours:<28} {original:<18} {daemon}", flush=True)
 
 
 def main():
@@ -79,6 +108,8 @@ def main():
     parser.add_argument("--mpi", choices=["openmpi", "mpich", "both"], default="both")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--memory", type=int, metavar="ORDERS")
+    parser.add_argument("--threads", action="store_true")
+    parser.add_argument("--seconds", type=int, default=30, help="for each row of --threads")
     args = parser.parse_args()
     reprise = str(args.build.resolve() / "bin" / "reprise")
     with tempfile.TemporaryDirectory() as directory:
@@ -87,6 +118,11 @@ def main():
                 continue
             program = Path(directory) / f"racing.{mpi}"
             subprocess.run([f"mpicc.{mpi}", "-O2", SOURCE, "-o", program], check=True)
+            if args.threads:
+                checker = Path(directory) / f"model_checker.{mpi}"
+                subprocess.run([f"mpicxx.{mpi}", "-O2", "-std=c++17", "-w", MODEL_CHECKER, "-o", checker, "-pthread"], check=True)
+                threads(reprise, checker, mpi, args.seconds)
+                continue
             if args.memory:
                 memory(reprise, program, args.memory)
                 continue

@@ -22,6 +22,7 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 // How soon, and then how often, those who wait look whether the holder sleeps.
 constexpr std::int64_t kFirstLook = 100 * kMicrosecond;
 constexpr std::int64_t kLastLook = kMillisecond;
+constexpr std::int64_t kSeldom = 10 * kMillisecond;  // while it would be of no use
 // Longer than any computation should be that others wait for. Who takes longer probably waits in a loop.
 constexpr std::int64_t kSpins = 1000 * kMillisecond;
 // Pauses that are shorter are nothing, so many in a row.
@@ -64,7 +65,12 @@ Baton& Baton::get() {
 
 // --- threads come and go ---------------------------------------------------------------------------------------------
 
-// Places are never given back: somebody may still look at one whose thread has ended.
+Baton::~Baton() {
+  for (const auto* places : {&places_, &left_})
+    for (const BatonPlace* const place : *places) delete place;
+}
+
+// Before, places are never given back: somebody may still look at one whose thread has ended.
 BatonPlace* Baton::new_place(std::uint32_t number) {
   if (left_.empty()) left_.push_back(new BatonPlace());
   BatonPlace* const place = left_.back();
@@ -112,7 +118,7 @@ void Baton::leave() {
   BatonPlace* next = nullptr;
   {
     const Spin spin(&lock_);
-    kept_ = true;
+    kept_.store(true, std::memory_order_relaxed);
     std::erase(places_, &me);
     ++progress_;
     if (places_.empty()) holder_.store(nullptr, std::memory_order_relaxed);
@@ -202,11 +208,11 @@ void Baton::step_away() {
   {
     const Spin spin(&lock_);
     ++progress_;
-    kept_ = true;
+    kept_.store(true, std::memory_order_relaxed);
   }
   BatonPlace* const next = choose(me);
   const Spin spin(&lock_);
-  kept_ = false;
+  kept_.store(false, std::memory_order_relaxed);
   if (!next) return;
   me.state.store(State::Away, std::memory_order_relaxed);
   give(*next);
@@ -219,7 +225,7 @@ void Baton::pass_on(BatonPlace& me) {
     const Spin spin(&lock_);
     me.tried = progress_;
     has_it = holder_.load(std::memory_order_relaxed) == &me;
-    if (has_it) kept_ = true;
+    if (has_it) kept_.store(true, std::memory_order_relaxed);
     else me.state.store(State::Waits, std::memory_order_release);
   }
   if (has_it) return pass_on(me, &me);
@@ -237,7 +243,7 @@ void Baton::pass_on(BatonPlace& me, const BatonPlace* start) {
     if (next == &me) {
       const Spin spin(&lock_);
       me.moves.fetch_add(1, std::memory_order_relaxed);
-      kept_ = false;
+      kept_.store(false, std::memory_order_relaxed);
       return;
     }
     {
@@ -271,14 +277,14 @@ void Baton::keep(bool whether) {
     enter();
     const Spin spin(&lock_);
     if (holder_.load(std::memory_order_relaxed) != world_.running()) continue;
-    kept_ = whether;
+    kept_.store(whether, std::memory_order_relaxed);
     return;
   }
 }
 
 // Under the lock.
 void Baton::give(BatonPlace& next) {
-  kept_ = false;
+  kept_.store(false, std::memory_order_relaxed);
   holder_.store(&next, std::memory_order_release);
   next.turn.store(1, std::memory_order_release);
   wake(next.turn);
@@ -297,8 +303,9 @@ const BatonPlace* Baton::await(BatonPlace& me) {
       return nullptr;
     }
     BatonPlace* const holder = holder_.load(std::memory_order_acquire);
-    sleep_on(me.turn, 0, interval);
-    if (!holder || holder == &me) continue;
+    const bool kept = kept_.load(std::memory_order_relaxed);
+    sleep_on(me.turn, 0, kept ? kSeldom : interval);
+    if (!holder || holder == &me || kept || kept_.load(std::memory_order_relaxed)) continue;
     const std::uint32_t now = holder->moves.load(std::memory_order_relaxed);
     const int id = holder->kernel_id.load(std::memory_order_acquire);
     if (holder != watched || now != moves) {
@@ -321,12 +328,12 @@ const BatonPlace* Baton::await(BatonPlace& me) {
 bool Baton::take_from(BatonPlace& holder, BatonPlace& me, std::uint32_t moves) {
   const Spin spin(&lock_);
   const auto is_given = [](const BatonPlace& place) { return place.turn.load(std::memory_order_relaxed) == 1; };
-  if (is_given(me) || is_given(holder) || kept_ || holder_.load(std::memory_order_relaxed) != &holder ||
+  if (is_given(me) || is_given(holder) || kept_.load(std::memory_order_relaxed) || holder_.load(std::memory_order_relaxed) != &holder ||
       holder.moves.load(std::memory_order_relaxed) != moves)
     return false;
   holder.state.store(State::Away, std::memory_order_relaxed);
   holder_.store(&me, std::memory_order_relaxed);
-  kept_ = true;
+  kept_.store(true, std::memory_order_relaxed);
   return true;
 }
 

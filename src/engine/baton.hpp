@@ -39,6 +39,11 @@ struct BatonPlace {
 
 class Baton {
  public:
+  Baton() = default;
+  ~Baton();
+  Baton(const Baton&) = delete;
+  Baton& operator=(const Baton&) = delete;
+
   // What the threads share with the rest of the world.
   struct World {
     BatonPlace* (*running)() = nullptr;          // the running thread's
@@ -124,7 +129,7 @@ class Baton {
   std::atomic<bool> used_{false};
   mutable std::atomic_flag lock_;          // around what follows, since the baton can be taken away at any time
   std::atomic<BatonPlace*> holder_{nullptr};
-  bool kept_ = false;                      // the holder is awake, or about to pass it on: nobody may take it
+  std::atomic<bool> kept_{false};                   // the holder is awake, or about to pass it on: nobody may take it
   std::vector<BatonPlace*> places_;        // by number
   std::vector<BatonPlace*> left_;          // places of threads that have ended, to be used again
   std::uint64_t progress_ = 1;             // counts how often somebody went on

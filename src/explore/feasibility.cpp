@@ -6,21 +6,30 @@
 namespace reprise::explore {
 
 Feasibility::Feasibility(const Matcher& matcher, const Choice* choice, const Option* option)
-    : matcher_(matcher), choice_(choice), option_(option) {
+    : matcher_(matcher), choice_(choice), option_(option), room_(room()) {
   Node count = 0;
+  room_.first.clear();
   for (const auto& rank : matcher.ranks_) {
-    first_.push_back(count);
+    room_.first.push_back(count);
     count += rank.events + 1;
   }
+  room_.arrivals.assign(matcher.messages_.size(), kNone);
   for (const auto& rank : matcher.ranks_)
-    for (const int message : rank.live_mail) arrivals_.emplace(message, count++);
-  predecessors_.resize(count);
-  alternatives_of_.resize(count);
-  waits_.resize(count);
+    for (const int message : rank.live_mail) room_.arrivals[static_cast<std::size_t>(message)] = count++;
+  room_.waits.assign(count, 0);
+  room_.predecessors.assign(count, kNone);
+  room_.satisfies.assign(count, kNone);
+  room_.links.clear();
+  room_.alternatives.clear();
   add_orders();
   for (int rank = 0; rank < matcher.ranks(); ++rank) add_receives(rank);
   add_looks();
   add_supposed_answer();
+}
+
+Feasibility::Room& Feasibility::room() {
+  thread_local Room room;
+  return room;
 }
 
 int Feasibility::took(int receive) const {
@@ -47,16 +56,16 @@ std::uint32_t Feasibility::taker_posted_at(int message) const {
 }
 
 void Feasibility::before(Node earlier, Node later) {
-  predecessors_[later].push_back(earlier);
-  ++waits_[earlier];
+  link(room_.predecessors[later], earlier);
+  ++room_.waits[earlier];
 }
 
 void Feasibility::before_one_of(Node earlier, Node one, Node other) {
-  const auto number = static_cast<std::uint32_t>(alternatives_.size());
-  alternatives_.push_back({earlier});
-  alternatives_of_[one].push_back(number);
-  alternatives_of_[other].push_back(number);
-  ++waits_[earlier];
+  const auto number = static_cast<std::uint32_t>(room_.alternatives.size());
+  room_.alternatives.push_back({earlier});
+  link(room_.satisfies[one], number);
+  link(room_.satisfies[other], number);
+  ++room_.waits[earlier];
 }
 
 void Feasibility::seen_before(int message, Node seen) {
@@ -141,26 +150,29 @@ void Feasibility::add_supposed_answer() {
 }
 
 bool Feasibility::possible() {
-  std::vector<Node> free;
-  for (Node node = 0; node < waits_.size(); ++node)
-    if (waits_[node] == 0) free.push_back(node);
+  std::vector<Node>& free = room_.free;
+  free.clear();
+  for (Node node = 0; node < room_.waits.size(); ++node)
+    if (room_.waits[node] == 0) free.push_back(node);
   std::size_t placed = 0;
   const auto release = [&](Node node) {
-    if (--waits_[node] == 0) free.push_back(node);
+    if (--room_.waits[node] == 0) free.push_back(node);
+  };
+  const auto visit = [&](std::uint32_t list, auto&& each) {
+    for (; list != kNone; list = room_.links[list].next) each(room_.links[list].value);
   };
   while (!free.empty()) {
     const Node node = free.back();
     free.pop_back();
     ++placed;
-    for (const Node earlier : predecessors_[node]) release(earlier);
-    for (const std::uint32_t number : alternatives_of_[node]) {
-      Alternative& alternative = alternatives_[number];
-      if (!alternative.open) continue;
+    visit(room_.predecessors[node], release);
+    visit(room_.satisfies[node], [&](std::uint32_t number) {
+      Alternative& alternative = room_.alternatives[number];
+      if (alternative.open) release(alternative.earlier);
       alternative.open = false;
-      release(alternative.earlier);
-    }
+    });
   }
-  return placed == waits_.size();
+  return placed == room_.waits.size();
 }
 
 }  // namespace reprise::explore

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "explore/matcher.hpp"
@@ -33,12 +32,12 @@ class Feasibility {
  private:
   using Node = std::uint32_t;
 
-  Node event(int rank, std::uint32_t number) const { return first_[static_cast<std::size_t>(rank)] + number; }
+  Node event(int rank, std::uint32_t number) const { return room_.first[static_cast<std::size_t>(rank)] + number; }
   // The answer that the option gives would be the rank's next event.
   Node next_event() const { return event(choice_->rank, matcher_.at(choice_->rank).events); }
   // None for a message that is settled.
-  bool is_live(int message) const { return arrivals_.contains(message); }
-  Node arrival(int message) const { return arrivals_.at(message); }
+  bool is_live(int message) const { return room_.arrivals[static_cast<std::size_t>(message)] != kNone; }
+  Node arrival(int message) const { return room_.arrivals[static_cast<std::size_t>(message)]; }
 
   bool supposes(Option::Kind kind) const { return option_ && option_->kind == kind; }
   int took(int receive) const;
@@ -57,16 +56,34 @@ class Feasibility {
   const Matcher& matcher_;
   const Choice* choice_;
   const Option* option_;
-  std::vector<Node> first_;
-  std::unordered_map<int, Node> arrivals_;
+
+  // Many of these are made in every run; they use the same memory one after the other.
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Alternative {
     Node earlier;
     bool open = true;
   };
-  std::vector<std::vector<Node>> predecessors_;
-  std::vector<std::vector<std::uint32_t>> alternatives_of_;  // node -> those that it satisfies
-  std::vector<std::uint32_t> waits_;                         // node -> how many it still waits for, read backwards
-  std::vector<Alternative> alternatives_;
+  struct Link {
+    std::uint32_t value;  // a node, or an alternative
+    std::uint32_t next;   // a link
+  };
+  struct Room {
+    std::vector<Node> first;     // by rank: its first event
+    std::vector<Node> arrivals;  // by message
+    std::vector<std::uint32_t> waits;  // by node: how many it still waits for, read backwards
+    std::vector<std::uint32_t> predecessors;  // by node: the first of a list of nodes
+    std::vector<std::uint32_t> satisfies;     // by node: the first of a list of alternatives
+    std::vector<Link> links;
+    std::vector<Alternative> alternatives;
+    std::vector<Node> free;
+  };
+  static Room& room();
+  void link(std::uint32_t& list, std::uint32_t value) {
+    room_.links.push_back({value, list});
+    list = static_cast<std::uint32_t>(room_.links.size() - 1);
+  }
+
+  Room& room_;
 };
 
 }  // namespace reprise::explore

@@ -1,4 +1,6 @@
 // The threads of an explored rank: they run one at a time (engine/baton.hpp), and when all of them wait, the rank does.
+#include <cstdlib>
+
 #include "engine/baton.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/live/live.hpp"
@@ -18,7 +20,9 @@ bool everybody_waits(bool somebody_pauses) {
 
 }  // namespace
 
+// For benchmarks: what a search is like whose threads do as they like.
 void prepare_threads() {
+  if (std::getenv("REPRISE_FREE_THREADS")) return;
   engine::Baton::get().prepare({[] { return engine::t_stream->place; }, sys::virtual_now, sys::advance_virtual_time_to,
                                 everybody_waits});
 }
