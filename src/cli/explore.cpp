@@ -67,11 +67,11 @@ class Troupe {
     for (int i = 0; i < workers; ++i) {
       stages_.push_back(value_or_fail(explore::StageMemory::make(ranks)));
       Variables variables{{"REPRISE_MODE", "explore"},
-                                {"REPRISE_DIR", "."},
-                                {"REPRISE_CLOCK", clock},
-                                {"LD_BIND_NOW", "1"},  // once, and not in every copy again
-                                {"GOMP_SPINCOUNT", "0"},  // threads that wait for others sleep, which can be seen
-                                {"REPRISE_STAGE", stages_.back().path()}};
+                          {"REPRISE_DIR", "."},
+                          {"REPRISE_CLOCK", clock},
+                          {"LD_BIND_NOW", "1"},     // once, and not in every copy again
+                          {"GOMP_SPINCOUNT", "0"},  // threads that wait for others sleep, which can be seen
+                          {"REPRISE_STAGE", stages_.back().path()}};
       if (std::getenv("REPRISE_FREE_THREADS")) variables.emplace_back("REPRISE_FREE_THREADS", "1");
       Launch launch = prepare_solo_launch(command, mpi.found.mpi, mpi.preload_library, variables, {});
       processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});

@@ -86,15 +86,17 @@ std::string who(const std::vector<const Place*>& places, bool with_threads) {
   for (const Place* const place : places) ranks.push_back(static_cast<std::uint32_t>(place->rank));
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  const bool same_thread = std::all_of(places.begin(), places.end(),
-                                       [&](const Place* place) { return place->thread == places[0]->thread; });
+  const bool same_thread =
+      std::all_of(places.begin(), places.end(), [&](const Place* place) { return place->thread == places[0]->thread; });
   return (ranks.size() == 1 ? "rank " : "ranks ") + number_ranges(ranks) +
-         (!with_threads ? "" : same_thread ? fmt::format(", thread {}", places[0]->thread) : ", threads");
+         (!with_threads ? ""
+          : same_thread ? fmt::format(", thread {}", places[0]->thread)
+                        : ", threads");
 }
 
 void print_places(const Problem& problem, PlaceNamer& namer) {
-  const bool with_threads = std::any_of(problem.places.begin(), problem.places.end(),
-                                        [](const Place& place) { return place.thread > 0; });
+  const bool with_threads =
+      std::any_of(problem.places.begin(), problem.places.end(), [](const Place& place) { return place.thread > 0; });
   // Ranks at one place together, the odd ones first.
   std::map<std::pair<std::string, std::string>, std::vector<const Place*>> groups;
   for (const Place& place : problem.places)

@@ -107,7 +107,8 @@ int replay_command(int argc, char** argv) {
   std::vector<std::uint32_t> alone;
   if (options.rank) alone = {*options.rank};
   else if (!together.empty()) alone = ranks_in_list(trace, together);
-  else if (trace.manifest.explored && !debugger.any() && line.command.empty()) alone = ranks_in_list(trace, "all");  // it had no launcher either
+  else if (trace.manifest.explored && !debugger.any() && line.command.empty())
+    alone = ranks_in_list(trace, "all");  // it had no launcher either
   if (alone.size() != 1 && debugger.any())
     fail("replay: a debugger holds one process: say which with --rank R (recorded with --data R)");
   if (!debugger.server.empty() && debugger.server.find(':') == std::string::npos)

@@ -328,8 +328,8 @@ const BatonPlace* Baton::await(BatonPlace& me) {
 bool Baton::take_from(BatonPlace& holder, BatonPlace& me, std::uint32_t moves) {
   const Spin spin(&lock_);
   const auto is_given = [](const BatonPlace& place) { return place.turn.load(std::memory_order_relaxed) == 1; };
-  if (is_given(me) || is_given(holder) || kept_.load(std::memory_order_relaxed) || holder_.load(std::memory_order_relaxed) != &holder ||
-      holder.moves.load(std::memory_order_relaxed) != moves)
+  if (is_given(me) || is_given(holder) || kept_.load(std::memory_order_relaxed) ||
+      holder_.load(std::memory_order_relaxed) != &holder || holder.moves.load(std::memory_order_relaxed) != moves)
     return false;
   holder.state.store(State::Away, std::memory_order_relaxed);
   holder_.store(&me, std::memory_order_relaxed);
@@ -353,9 +353,9 @@ void Baton::ask_world() {
 bool Baton::let_time_pass(bool at_last) {
   const Spin spin(&lock_);
   if (!at_last && pauses_ >= kEagerPauses) return false;
-  const auto first = std::min_element(places_.begin(), places_.end(), [](const BatonPlace* one, const BatonPlace* other) {
-    return one->wakes < other->wakes;
-  });
+  const auto first =
+      std::min_element(places_.begin(), places_.end(),
+                       [](const BatonPlace* one, const BatonPlace* other) { return one->wakes < other->wakes; });
   if (first == places_.end() || (*first)->wakes == BatonPlace::kNever) return false;
   ++pauses_;
   world_.advance((*first)->wakes);

@@ -8,9 +8,9 @@
 // still not to be had. When the baton has been everywhere in vain, time passes for whoever pauses; and if that does not
 // help either, the rank as a whole waits for the explorer.
 //
-// A thread may also sleep where nobody sees it: in a system call, in the runtime of OpenMP. Then the baton is taken from
-// it, it is *away*, and has to come for the baton in its next call that is seen. Nobody gets the baton as long as such a
-// thread is on its way, so that it makes no difference how fast it is.
+// A thread may also sleep where nobody sees it: in a system call, in the runtime of OpenMP. Then the baton is taken
+// from it, it is *away*, and has to come for the baton in its next call that is seen. Nobody gets the baton as long as
+// such a thread is on its way, so that it makes no difference how fast it is.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct BatonPlace {
   std::int64_t wakes = kNever;          // or no longer than until then
   std::uint32_t short_pauses = 0;       // since it last waited
   bool time_came = false;
-  bool asks_world = false;              // it waits for an answer from outside
+  bool asks_world = false;  // it waits for an answer from outside
   pthread_t handle{};
 };
 
@@ -88,8 +88,8 @@ class Baton {
     end_waiting(me, is_ready);
     return is_ready;
   }
-  // Lets some time pass. What is too short to be noticed is nothing, unless it is repeated: how long a program sleeps is
-  // often a matter of chance that nobody sees.
+  // Lets some time pass. What is too short to be noticed is nothing, unless it is repeated: how long a program sleeps
+  // is often a matter of chance that nobody sees.
   void pause(std::int64_t nanoseconds);
   // Lets everybody else try.
   void yield();
@@ -127,13 +127,13 @@ class Baton {
 
   World world_;
   std::atomic<bool> used_{false};
-  mutable std::atomic_flag lock_;          // around what follows, since the baton can be taken away at any time
+  mutable std::atomic_flag lock_;  // around what follows, since the baton can be taken away at any time
   std::atomic<BatonPlace*> holder_{nullptr};
-  std::atomic<bool> kept_{false};                   // the holder is awake, or about to pass it on: nobody may take it
-  std::vector<BatonPlace*> places_;        // by number
-  std::vector<BatonPlace*> left_;          // places of threads that have ended, to be used again
-  std::uint64_t progress_ = 1;             // counts how often somebody went on
-  std::uint32_t pauses_ = 0;               // since somebody went on other than by a pause
+  std::atomic<bool> kept_{false};    // the holder is awake, or about to pass it on: nobody may take it
+  std::vector<BatonPlace*> places_;  // by number
+  std::vector<BatonPlace*> left_;    // places of threads that have ended, to be used again
+  std::uint64_t progress_ = 1;       // counts how often somebody went on
+  std::uint32_t pauses_ = 0;         // since somebody went on other than by a pause
 };
 
 }  // namespace reprise::engine

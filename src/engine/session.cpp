@@ -406,8 +406,8 @@ void Session::process_exits(int status) {
   if (configuration_.alone) finalized_ = true;
   if (now == Mode::Record) {
     if (settle_) settle_();
-    finish_main({finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status,
-                 main_.recorder.writer().in_call()});
+    finish_main(
+        {finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, main_.recorder.writer().in_call()});
     finish_threads();
   } else if (now == Mode::Replay && main_.replayer) {
     if (has_threads()) main_.replayer->pass_reads();
@@ -415,8 +415,8 @@ void Session::process_exits(int status) {
     const trace::End end = main_.replayer->stream().reader().end();
     const bool known = end.kind == trace::EndKind::Finalized || end.kind == trace::EndKind::Exited;
     if (known && end.value != status)
-      insist(main_.replayer->other_end("the program ends with exit status " + std::to_string(status) + ", recorded was " +
-                                  std::to_string(end.value)));
+      insist(main_.replayer->other_end("the program ends with exit status " + std::to_string(status) +
+                                       ", recorded was " + std::to_string(end.value)));
     if (!finalized_ && !held_) supervisor_.hold(nullptr, kForEver);
     supervisor_.entered(main_.replayer->next_event(), RankState::Finalized);
     supervisor_.report_place();

@@ -116,7 +116,13 @@ class Session {
   bool replay_numbers(const Read& read, std::span<std::int64_t> out, int& error);
   bool replay_bytes(const Read& read, std::span<std::uint8_t> room, std::size_t& size, int& error);
   // Something that a user must know about the reads; written down when the log can be written to.
-  enum Remark : unsigned { kOtherThreads = 1, kOtherThreadCallsMpi = 2, kRankUnknown = 4, kTooManyEarly = 8, kPythonSwitched = 16 };
+  enum Remark : unsigned {
+    kOtherThreads = 1,
+    kOtherThreadCallsMpi = 2,
+    kRankUnknown = 4,
+    kTooManyEarly = 8,
+    kPythonSwitched = 16
+  };
   void remark(Remark what) { remarks_.fetch_or(what, std::memory_order_relaxed); }
 
   // The process cannot go on, and nobody listens yet.
@@ -155,9 +161,7 @@ class Session {
     Turn first, second;
     bool unfinished = false;  // replaying: the recorded run never came out of this call
   };
-  void record_sync(FunctionId function, const void* caller) {
-    t_stream->recorder.call(function, caller, Arguments{});
-  }
+  void record_sync(FunctionId function, const void* caller) { t_stream->recorder.call(function, caller, Arguments{}); }
   void record_passage(const Passage& passage);
   bool follows_log() { return followed_log() != nullptr; }
   // Is it what the log has next?
@@ -179,8 +183,8 @@ class Session {
   // A test has succeeded: from now on it is an operation like any other.
   // `second`: in a call that has had a turn already, and has logged nothing since.
   void poll_succeeded(bool second = false);
-  // What the threads number together is numbered in the same order: before and after a communicator gets its number, the
-  // latter under the lock.
+  // What the threads number together is numbered in the same order: before and after a communicator gets its number,
+  // the latter under the lock.
   void await_numbering();
   void numbered();
   // Around a test while recording.

@@ -25,8 +25,8 @@ struct ThreadStream {
   ThreadTurns turns;
   ThreadWait wait;
   TakenLocks taken;
-  BatonPlace* place = nullptr;            // in an explored rank
-  std::uint32_t function = 0;             // there: the last synchronisation that it has begun, where, and on what
+  BatonPlace* place = nullptr;  // in an explored rank
+  std::uint32_t function = 0;   // there: the last synchronisation that it has begun, where, and on what
   const void* caller = nullptr;
   const void* object = nullptr;
   std::atomic<int> kernel_id{0};

@@ -151,7 +151,8 @@ bool Matcher::wanted_by_others(const Choice& choice) const {
 bool Matcher::could_come(const Choice& choice) const {
   const Rank& who = at(choice.rank);
   // Another thread of the same rank may yet send something.
-  const bool is_alone = std::count_if(who.askers.begin(), who.askers.end(), [](const Asker& one) { return one.asks; }) <= 1;
+  const bool is_alone =
+      std::count_if(who.askers.begin(), who.askers.end(), [](const Asker& one) { return one.asks; }) <= 1;
   const auto is_dead = [&](int rank) {
     const auto& askers = at(rank).askers;
     return !askers.empty() && std::all_of(askers.begin(), askers.end(), [](const Asker& one) { return one.dead; });
@@ -234,7 +235,8 @@ std::optional<Choice> Matcher::next_choice() {
       std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
   const bool passes_on =
       first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
-  if ((others > 1 || passes_on || pauses) && could_come(*first)) first->options.push_back(plain_option(Option::Kind::Sleep));
+  if ((others > 1 || passes_on || pauses) && could_come(*first))
+    first->options.push_back(plain_option(Option::Kind::Sleep));
   return std::move(*first);
 }
 

@@ -11,8 +11,8 @@
 // been. Placing an event never forbids another one, so placing whatever can be placed finds an order if there is one.
 //
 // In long runs, messages that their receivers have seen are settled after a while. Of these only remains that they were
-// sent before they were seen: so what is looked at does not grow with the square of the run. What else would follow from
-// them is forgotten, and something might be held possible that is not.
+// sent before they were seen: so what is looked at does not grow with the square of the run. What else would follow
+// from them is forgotten, and something might be held possible that is not.
 #pragma once
 
 #include <cstdint>
@@ -68,9 +68,9 @@ class Feasibility {
     std::uint32_t next;   // a link
   };
   struct Room {
-    std::vector<Node> first;     // by rank: its first event
-    std::vector<Node> arrivals;  // by message
-    std::vector<std::uint32_t> waits;  // by node: how many it still waits for, read backwards
+    std::vector<Node> first;                  // by rank: its first event
+    std::vector<Node> arrivals;               // by message
+    std::vector<std::uint32_t> waits;         // by node: how many it still waits for, read backwards
     std::vector<std::uint32_t> predecessors;  // by node: the first of a list of nodes
     std::vector<std::uint32_t> satisfies;     // by node: the first of a list of alternatives
     std::vector<Link> links;

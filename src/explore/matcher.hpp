@@ -272,8 +272,8 @@ class Matcher {
     std::unordered_map<OperationId, Operation> operations;
     std::uint32_t events = 0;
     std::uint32_t sends = 0;
-    OperationId taken = 0x80000000u;                               // numbers for what MPI_Mprobe takes
-    std::unordered_map<std::uint64_t, std::uint32_t> refusals;     // thread and call site -> polls that said no in a row
+    OperationId taken = 0x80000000u;                            // numbers for what MPI_Mprobe takes
+    std::unordered_map<std::uint64_t, std::uint32_t> refusals;  // thread and call site -> polls that said no in a row
     std::unordered_map<std::uint64_t, std::uint32_t> collectives;  // communicator -> how many it has entered
   };
   struct Collective {

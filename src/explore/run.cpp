@@ -26,7 +26,8 @@ namespace {
 constexpr std::uint32_t kMakesRoom = 0xfffffffeu;  // in place of a thread's number
 static_assert(static_cast<std::uint64_t>(Question::Kind::Pause) == virtual_world::kPauses);
 
-constexpr std::uint32_t kIdlePauses = 20;   // how often time passes for those who pause, before whoever sleeps is given up
+constexpr std::uint32_t kIdlePauses =
+    20;  // how often time passes for those who pause, before whoever sleeps is given up
 constexpr std::uint32_t kIdlePolls = 1000;  // how often pollers are told "no" before that is called for ever
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
@@ -194,7 +195,8 @@ void Run::read_script(int rank, RunResult& result) {
         break;
       }
       case Act::Blocked: {
-        Place place{rank, static_cast<std::uint32_t>(words[0]), words[2], static_cast<std::uint32_t>(words[1]), "", words[4]};
+        Place place{rank,    static_cast<std::uint32_t>(words[0]), words[2], static_cast<std::uint32_t>(words[1]), "",
+                    words[4]};
         if (const int holder = as_number(words[3]); holder >= 0)
           place.detail = fmt::format("{} thread {}", words[4] != 0 ? "held by" : "of", holder);
         locked_[static_cast<std::size_t>(rank)].push_back(std::move(place));

@@ -42,8 +42,8 @@ struct Place {
   std::uint32_t thread = 0;
   std::uint64_t site = 0;  // a return address
   std::uint32_t function = 0;
-  std::string detail;          // "from 2, tag 5"
-  std::uint64_t holder = 0;    // of a lock: where it was taken that this one waits for
+  std::string detail;        // "from 2, tag 5"
+  std::uint64_t holder = 0;  // of a lock: where it was taken that this one waits for
 };
 
 struct Problem {
@@ -113,8 +113,8 @@ class Run {
   Matcher matcher_;
   std::vector<RankEnd> ends_;
   std::vector<std::vector<Place>> locked_;  // by rank: threads that wait for each other
-  std::vector<bool> waiting_;         // ranks that wait for a reply
-  bool fatal_ = false;                // the whole job would be over
+  std::vector<bool> waiting_;               // ranks that wait for a reply
+  bool fatal_ = false;                      // the whole job would be over
   bool livelock_ = false;
 };
 

@@ -49,7 +49,8 @@ std::vector<Place> Run::places_of(int rank) const {
       places.push_back({rank, thread, question->site, question->function, awaited(rank, *question), 0});
   const auto& locked = locked_[static_cast<std::size_t>(rank)];
   places.insert(places.end(), locked.begin(), locked.end());
-  std::sort(places.begin(), places.end(), [](const Place& one, const Place& other) { return one.thread < other.thread; });
+  std::sort(places.begin(), places.end(),
+            [](const Place& one, const Place& other) { return one.thread < other.thread; });
   if (!places.empty()) return places;
   const auto& seat = stage_->seats[rank];
   return {{rank, 0, seat.caller.load(std::memory_order_relaxed),
@@ -62,8 +63,8 @@ void Run::look_for_leftovers(RunResult& result) {
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     for (const int number : matcher_.inbox_of(rank)) {
       const Message& message = matcher_.messages()[static_cast<std::size_t>(number)];
-      sends.places.push_back(
-          {message.source, 0, message.site, message.function, with_tag(fmt::format("to {}", message.dest), message.tag), 0});
+      sends.places.push_back({message.source, 0, message.site, message.function,
+                              with_tag(fmt::format("to {}", message.dest), message.tag), 0});
     }
     for (const int number : matcher_.pending_of(rank)) {
       const Receive& receive = matcher_.receives()[static_cast<std::size_t>(number)];

@@ -39,7 +39,8 @@ Stage* Actor::open(const char* path) {
 void Actor::write(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more,
                   std::span<const std::uint64_t> rest) {
   const std::size_t count = words.size() + more.size() + rest.size();
-  if (count + 1 + kRoomForQuestion > kScriptWords) refuse(stage_, "a call has more requests or members than can be explored");
+  if (count + 1 + kRoomForQuestion > kScriptWords)
+    refuse(stage_, "a call has more requests or members than can be explored");
   if (written_ + count + 1 + kRoomForQuestion > kScriptWords) {
     std::uint64_t* const to = script_of(stage_, rank_) + written_;
     to[0] = act_word(Act::More, 0);
@@ -146,7 +147,8 @@ std::uint64_t Actor::allot(std::size_t bytes, std::uint32_t readers) {
   const std::uint64_t room = around ? oldest_ - newest_ - 1 : kArenaBytes - newest_;
   if (size + 2 * sizeof(Block) > room) {
     // Not enough behind: from the beginning, if that is free.
-    if (around || size + 2 * sizeof(Block) >= oldest_) refuse(stage_, "messages that nobody has received hold more than 1 GiB");
+    if (around || size + 2 * sizeof(Block) >= oldest_)
+      refuse(stage_, "messages that nobody has received hold more than 1 GiB");
     new (block(newest_)) Block{kArenaBytes - newest_, 0, 0};
     newest_ = 0;
   }

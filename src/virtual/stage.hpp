@@ -46,11 +46,11 @@ enum class ServerState : std::uint32_t {
 struct Stage {
   std::uint64_t magic;
   std::uint32_t ranks;
-  std::uint32_t keeps_output;          // of this run
-  std::atomic<std::uint32_t> acting;   // a futex: ranks that neither wait nor have ended
+  std::uint32_t keeps_output;         // of this run
+  std::atomic<std::uint32_t> acting;  // a futex: ranks that neither wait nor have ended
   std::uint32_t unused;
-  std::atomic<std::uint32_t> server;   // a futex: ServerState
-  std::uint32_t records;               // this run is recorded
+  std::atomic<std::uint32_t> server;  // a futex: ServerState
+  std::uint32_t records;              // this run is recorded
   std::int32_t server_pid;
   std::uint32_t thread_level;
   char refusal[256];
@@ -113,8 +113,8 @@ inline constexpr std::uint64_t kPauses = 5;
 // In place of a thread's number: time is to pass for those who pause.
 inline constexpr std::uint64_t kTime = 0xffffffffu;
 
-// Replies: how many. Each is: thread, words that follow, yes, operation (of MPI_Mprobe), how many reports; each of these
-// is: index, source, tag, bytes, data, flags, how many contributions, and these.
+// Replies: how many. Each is: thread, words that follow, yes, operation (of MPI_Mprobe), how many reports; each of
+// these is: index, source, tag, bytes, data, flags, how many contributions, and these.
 inline constexpr std::uint64_t kCancelled = 1;
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value,

@@ -91,7 +91,8 @@ int reprise_clock_nanosleep(clockid_t, int, const timespec*, timespec*) REPRISE_
 int reprise_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
   if (g_time_is_virtual && time) {
     const bool known = clock >= 0 && clock < kClocks;
-    const std::int64_t wait = flags == TIMER_ABSTIME ? number_of(*time) - (known ? answered(clock) : 0) : number_of(*time);
+    const std::int64_t wait =
+        flags == TIMER_ABSTIME ? number_of(*time) - (known ? answered(clock) : 0) : number_of(*time);
     if (known && pauses_virtually(REPRISE_RETURN_ADDRESS, wait)) return 0;
   }
   if (flags != TIMER_ABSTIME) return g_clock_nanosleep(clock, flags, time, left);

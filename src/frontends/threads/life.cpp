@@ -42,7 +42,7 @@ void thread_ends(void* value) {
     return;
   }
   if (reprise::engine::t_stream->place) reprise::engine::Baton::get().leave();
-  Session::get().thread_ends();
+  if (reprise::engine::t_stream->number > 0) Session::get().thread_ends();  // the main thread's log is the rank's
 }
 
 bool has_end_key() {
@@ -142,6 +142,9 @@ int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attri
     return g_create(thread, attributes, routine, argument);
   }
   const bool explored = begin_staging();
+  // An explored rank's main thread may end before the others do.
+  if (explored && reprise::engine::t_stream->number == 0)
+    pthread_setspecific(g_end_key, reprise::engine::t_stream);
   if (!explored) begin_finding_deadlocks();
   Sync sync(Function::Create, caller);
   Session& session = Session::get();

@@ -32,8 +32,6 @@ bool waits_for_python(const void* caller) {
   return true;
 }
 
-void python_switches_by_force() {
-  engine::Session::get().remark(engine::Session::kPythonSwitched);
-}
+void python_switches_by_force() { engine::Session::get().remark(engine::Session::kPythonSwitched); }
 
 }  // namespace reprise::threads

@@ -1,6 +1,6 @@
-// The synchronisations of an explored rank, whose threads run one at a time (engine/baton.hpp). These functions stand in
-// place of the C library, below the logs, as frontends/mpi/live stands in place of the MPI library: nobody ever sleeps in
-// a lock; whoever must wait passes the baton on.
+// The synchronisations of an explored rank, whose threads run one at a time (engine/baton.hpp). These functions stand
+// in place of the C library, below the logs, as frontends/mpi/live stands in place of the MPI library: nobody ever
+// sleeps in a lock; whoever must wait passes the baton on.
 //
 // Locks and semaphores remain what they are, and are taken by trying. Conditions are kept here: who waits is known to
 // the C library no more.

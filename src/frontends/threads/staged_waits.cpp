@@ -20,11 +20,13 @@ bool is_stuck(const ThreadStream& stream) {
   const auto state = place->state.load(std::memory_order_relaxed);
   if (state == BatonPlace::State::Waits) return true;
   // Asleep where nobody sees it: only of barriers it is known that nobody else can help.
-  return state == BatonPlace::State::Away && stream.object && stream.function == frontends::id_of(Function::BarrierWait);
+  return state == BatonPlace::State::Away && stream.object &&
+         stream.function == frontends::id_of(Function::BarrierWait);
 }
 
 bool is_read_write(std::uint32_t function) {
-  return function >= frontends::id_of(Function::RwlockRdlock) && function <= frontends::id_of(Function::RwlockClockwrlock);
+  return function >= frontends::id_of(Function::RwlockRdlock) &&
+         function <= frontends::id_of(Function::RwlockClockwrlock);
 }
 
 int kernel_id_of_owner(std::uint64_t lock, bool read_write) {

@@ -87,10 +87,10 @@ Reply put_question(Kind kind, std::uint64_t flags, std::uint64_t comm, int sourc
   if (!engine::t_stream) refuse("MPI", "calls of a thread that was not seen being made");
   const std::vector<std::uint64_t> words(operations.begin(), operations.end());
   const bool alone = (flags & virtual_world::kOwnLook) != 0;
-  return read_reply(actor().ask(engine::t_stream->number,
-                                {static_cast<std::uint64_t>(kind), flags, comm, as_word(source), as_word(tag),
-                                 this_site(), this_function()},
-                                words, alone));
+  return read_reply(actor().ask(
+      engine::t_stream->number,
+      {static_cast<std::uint64_t>(kind), flags, comm, as_word(source), as_word(tag), this_site(), this_function()},
+      words, alone));
 }
 
 // Looks after them whenever the program learns something.

@@ -179,7 +179,8 @@ bool serve(int thread_level) {
       }
       // Those that libraries stop before a fork, as some do, have ended now.
       if (threads::early_threads() > 0) {
-        std::snprintf(stage->refusal, sizeof stage->refusal, "threads that are there before MPI_Init cannot be explored");
+        std::snprintf(stage->refusal, sizeof stage->refusal,
+                      "threads that are there before MPI_Init cannot be explored");
         _exit(125);
       }
       if (pid < 0) {

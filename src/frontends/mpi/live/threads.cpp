@@ -23,8 +23,8 @@ bool everybody_waits(bool somebody_pauses) {
 // For benchmarks: what a search is like whose threads do as they like.
 void prepare_threads() {
   if (std::getenv("REPRISE_FREE_THREADS")) return;
-  engine::Baton::get().prepare({[] { return engine::t_stream->place; }, sys::virtual_now, sys::advance_virtual_time_to,
-                                everybody_waits});
+  engine::Baton::get().prepare(
+      {[] { return engine::t_stream->place; }, sys::virtual_now, sys::advance_virtual_time_to, everybody_waits});
 }
 
 }  // namespace reprise::mpi::live
