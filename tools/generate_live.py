@@ -5,11 +5,9 @@ What a collective gives and takes is written once, in live/describe.hpp. Here fo
 persistent, each with two widths of counts. What explored ranks cannot do is refused by name.
 """
 
-import argparse
 import sys
-from pathlib import Path
 
-from generate_wrappers import Trouble, load_header, load_table, match_header
+from generate_wrappers import write_one_file
 
 KINDS = ("Barrier Bcast Gather Gatherv Allgather Allgatherv Scatter Scatterv Alltoall Alltoallv Alltoallw Reduce Allreduce "
          "Reduce_scatter Reduce_scatter_block Scan Exscan Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall "
@@ -93,23 +91,5 @@ def generate(prototypes, rows, mpi):
                                + "}\n\n}  // namespace reprise::mpi::live\n")
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", required=True, help="functions.tab")
-    parser.add_argument("--header-text", required=True, metavar="FILE", help="preprocessed mpi.h")
-    parser.add_argument("--mpi", default="this MPI", metavar="NAME", help="whose mpi.h it is, for messages")
-    parser.add_argument("--out", type=Path, required=True, help="the file to write")
-    options = parser.parse_args(arguments)
-    try:
-        rows = load_table(options.table)
-        prototypes = load_header(options.header_text)
-        match_header(prototypes, rows, f"the mpi.h of {options.mpi}", options.table)
-        options.out.write_text(generate(prototypes, rows, options.mpi))
-    except (Trouble, OSError) as trouble:
-        print(f"generate_live.py: {trouble}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_one_file(sys.argv, __doc__, generate))

@@ -460,6 +460,25 @@ def parse_options(arguments):
     return options
 
 
+def write_one_file(arguments, description, generate_text):
+    """The main function of the other generators: from the table and one header, one file."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", required=True, help="functions.tab")
+    parser.add_argument("--header-text", required=True, metavar="FILE", help="preprocessed mpi.h")
+    parser.add_argument("--mpi", default="this MPI", metavar="NAME", help="whose mpi.h it is, for messages")
+    parser.add_argument("--out", type=Path, required=True, help="the file to write")
+    options = parser.parse_args(arguments[1:])
+    try:
+        rows = load_table(options.table)
+        prototypes = load_header(options.header_text)
+        match_header(prototypes, rows, f"the mpi.h of {options.mpi}", options.table)
+        options.out.write_text(generate_text(prototypes, rows, options.mpi))
+    except (Trouble, OSError) as trouble:
+        print(f"{Path(arguments[0]).name}: {trouble}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def main(arguments):
     options = parse_options(arguments)
     try:

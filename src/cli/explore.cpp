@@ -1,5 +1,4 @@
 // reprise explore: every relevant message order of a program.
-#include <sys/personality.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -19,11 +18,13 @@
 #include "cli/commands.hpp"
 #include "cli/explore_findings.hpp"
 #include "cli/explore_save.hpp"
+#include "cli/explore_troupe.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/speech.hpp"
 #include "cli/temporary_directory.hpp"
+#include "explore/private_files.hpp"
 #include "explore/search.hpp"
 #include "explore/stage_memory.hpp"
 #include "report/terminal.hpp"
@@ -32,8 +33,6 @@ namespace reprise::cli {
 namespace {
 
 using explore::Buffering;
-using virtual_world::ServerState;
-using virtual_world::Stage;
 
 struct Options {
   int ranks = 0;
@@ -49,80 +48,9 @@ struct Options {
   std::string list;
   bool list_output = false;
   bool no_save = false;
+  bool private_files = false;
   std::uint64_t keep = 0;
   std::string directory;
-};
-
-// The program, once per worker, with memory that both sides see.
-class Troupe {
- public:
-  Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, int ranks, int workers) {
-    std::vector<Process> processes;
-    // Where virtual time begins: a whole second, so that a program that prints it looks as usual.
-    std::timespec monotonic{};
-    ::clock_gettime(CLOCK_MONOTONIC, &monotonic);
-    constexpr std::int64_t kNano = 1'000'000'000;
-    const std::string clock =
-        fmt::format("{},{}", std::int64_t{std::time(nullptr)} * kNano, std::int64_t{monotonic.tv_sec} * kNano);
-    for (int i = 0; i < workers; ++i) {
-      stages_.push_back(value_or_fail(explore::StageMemory::make(ranks)));
-      Variables variables{{"REPRISE_MODE", "explore"},
-                          {"REPRISE_DIR", "."},
-                          {"REPRISE_CLOCK", clock},
-                          {"LD_BIND_NOW", "1"},     // once, and not in every copy again
-                          {"GOMP_SPINCOUNT", "0"},  // threads that wait for others sleep, which can be seen
-                          {"REPRISE_STAGE", stages_.back().path()}};
-      if (std::getenv("REPRISE_FREE_THREADS")) variables.emplace_back("REPRISE_FREE_THREADS", "1");
-      Launch launch = prepare_solo_launch(command, mpi.found.mpi, mpi.preload_library, variables, {});
-      processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});
-    }
-    // The same addresses in every run, so that a program that looks at them does the same.
-    const int before = ::personality(0xffffffff);
-    if (before >= 0) ::personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
-    job_.emplace(Job::start_all(processes));
-    if (before >= 0) ::personality(static_cast<unsigned long>(before));
-  }
-  ~Troupe() {
-    for (const auto& stage : stages_) {
-      stage.get()->server.store(static_cast<std::uint32_t>(ServerState::Quit));
-      virtual_world::futex_wake(stage.get()->server, 1);
-    }
-    if (job_ && !job_->await_descendants(std::chrono::milliseconds(2000))) job_->terminate();
-  }
-  Troupe(const Troupe&) = delete;
-  Troupe& operator=(const Troupe&) = delete;
-
-  // Until all have come out of MPI_Init.
-  void await_readiness(double patience) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
-    for (const auto& stage : stages_) {
-      const auto ready = static_cast<std::uint32_t>(ServerState::Ready);
-      while (stage.get()->server.load(std::memory_order_acquire) != ready) {
-        const std::timespec timeout{0, 50'000'000};
-        virtual_world::futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
-        if (const auto status = job_->poll())
-          fail("the program ended ({}) before it called MPI_Init", status_words(*status));
-        if (Job::received_signal() != 0) fail("interrupted");
-        if (std::chrono::steady_clock::now() > deadline)
-          fail("the program has not called MPI_Init within {:.0f} s (--step-timeout)", patience);
-      }
-    }
-  }
-
-  std::size_t size() const { return stages_.size(); }
-  Stage* stage(std::size_t index) const { return stages_[index].get(); }
-  // Has it ended though it should not?
-  std::optional<std::string> trouble() {
-    for (const auto& stage : stages_)
-      if (stage.get()->refusal[0] != '\0') return std::string(stage.get()->refusal);
-    if (const auto status = job_->poll())
-      return fmt::format("the program ended unexpectedly ({})", status_words(*status));
-    return std::nullopt;
-  }
-
- private:
-  std::vector<explore::StageMemory> stages_;
-  std::optional<Job> job_;
 };
 
 std::vector<Buffering> modes_of(const std::string& name) {
@@ -166,7 +94,8 @@ class Exploration {
     namer_.emplace(troupe_.stage(0));
     started_ = std::chrono::steady_clock::now();
     for (const Buffering buffering : modes_of(options_.buffering))
-      while (!interrupted_ && !explore(buffering)) {}
+      while (!interrupted_ && trouble_.empty() && !explore(buffering)) {}
+    if (!trouble_.empty()) fail("{}", printable(trouble_));
     if (const auto trouble = troupe_.trouble(); trouble && !interrupted_) fail("{}", *trouble);
     save();
     return report();
@@ -200,8 +129,15 @@ class Exploration {
         explore::RunOptions run = run_options(buffering);
         std::optional<TemporaryDirectory> kept;
         if (options_.list_output) run.output = kept.emplace().path();
+        std::optional<TemporaryDirectory> files;
+        if (options_.private_files) run.files = files.emplace().path() + "/files";
         search.work([&](const std::vector<std::uint32_t>& given) {
           auto result = explore::Run(troupe_.stage(i), run).play(given);
+          if (!result.trouble.empty()) {
+            const std::lock_guard lock(mutex);
+            trouble_ = result.trouble;
+            search.stop();
+          }
           if (!result.decided_too_early.empty()) {
             const std::lock_guard lock(mutex);
             cancelled.insert(result.decided_too_early.begin(), result.decided_too_early.end());
@@ -257,7 +193,10 @@ class Exploration {
         run.trace = directory;
         run.trace_id = trace_id;
         run.output = directory;
-        return explore::Run(troupe_.stage(0), run).play(finding.options);
+        if (options_.private_files) run.files = directory + "/files";
+        auto result = explore::Run(troupe_.stage(0), run).play(finding.options);
+        if (options_.private_files) explore::keep_written_files(run.files);
+        return result;
       });
     };
     for (Finding& finding : findings_.all()) {
@@ -303,6 +242,7 @@ class Exploration {
   std::chrono::steady_clock::time_point started_;
   std::vector<ModeResult> results_;
   std::uint64_t before_ = 0;
+  std::string trouble_;
   bool interrupted_ = false;
 };
 
@@ -386,6 +326,10 @@ int explore_command(int argc, char** argv) {
       ->type_name("DIR");
   app.add_option("--keep-order", options.keep, "Keep this order, too, whatever it does")->type_name("N");
   app.add_flag("--no-save", options.no_save, "Do not keep failing orders");
+  app.add_flag(
+      "--private-files", options.private_files,
+      "The ranks work in a directory of their own, where the files of the real one are seen through links; what "
+      "a failing order wrote is kept with it");
   app.add_flag("--json", options.json, "The result as JSON");
   app.add_flag("-q,--quiet", options.quiet, "No progress");
   const CommandLine line = split_command_line(argc, argv);

@@ -1,5 +1,7 @@
 #include "explore/run.hpp"
 
+#include "explore/private_files.hpp"
+
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -68,6 +70,7 @@ void Run::begin() {
   stage_->trace_id = options_.trace_id;
   put_string(stage_->output, options_.output);
   put_string(stage_->directory, options_.trace);
+  put_string(stage_->files, options_.files);
   stage_->acting.store(stage_->ranks, std::memory_order_relaxed);
   stage_->server.store(static_cast<std::uint32_t>(ServerState::Begin), std::memory_order_release);
   futex_wake(stage_->server, 1);
@@ -325,6 +328,10 @@ void Run::read_output(RunResult& result) const {
 RunResult Run::play(const std::vector<std::uint32_t>& given) {
   RunResult result;
   clear_output();
+  if (!options_.files.empty() && !renew_private_files(options_.files)) {
+    result.trouble = fmt::format("cannot make the directory {}: {}", options_.files, std::strerror(errno));
+    return result;
+  }
   begin();
   std::uint32_t idle = 0;
   for (;;) {

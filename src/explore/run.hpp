@@ -64,6 +64,7 @@ struct RunResult {
   std::vector<int> blocked;                   // ranks
   std::vector<std::string> output;            // per rank, if it was kept
   std::set<std::uint64_t> decided_too_early;  // Matcher::decided_too_early
+  std::string trouble;                        // it could not be played at all
 };
 
 struct RunOptions {
@@ -73,6 +74,7 @@ struct RunOptions {
   std::set<std::uint64_t> cancelled_sites;
   std::string output;  // a directory: what the ranks write goes there
   std::string trace;   // a directory: the run is recorded
+  std::string files;   // a directory: the ranks work there
   std::uint64_t trace_id = 0;
 };
 

@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/no_cancellation.hpp"
 #include "trace/blocks.hpp"
 #include "trace/chunk_writer.hpp"
 
 namespace reprise::trace {
 
 Result<void> ChunkWriter::attach(int dir_fd, const LogIdentity& identity, const Info& info, bool plain) {
+  const NoCancellation not_here;
   if (attached()) return Error{"this process records already"};
   identity_ = identity;
   dir_fd_ = ::fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/no_cancellation.hpp"
 #include "trace/blocks.hpp"
 #include "trace/chunk_codec.hpp"
 
@@ -55,6 +56,7 @@ void ChunkWriter::put_pause() {
 }
 
 void ChunkWriter::close_chunk() {
+  const NoCancellation not_here;
   put_pause();
   if (stopped_ == 0) {
     if (const int error = append_chunk()) {
@@ -165,6 +167,7 @@ void ChunkWriter::close_files() {
 }
 
 void ChunkWriter::finish(End end) {
+  const NoCancellation not_here;
   if (!attached()) return;
   if (stopped_ == 0) set_in_call(end.in_call);
   if (stopped_ == 0) set_end(end.kind, end.value);

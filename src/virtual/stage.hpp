@@ -56,6 +56,7 @@ struct Stage {
   char refusal[256];
   char output[1024];     // a directory
   char directory[1024];  // of the trace, if it is recorded
+  char files[1024];      // the working directory, if it is not the program's own
   std::uint64_t trace_id;
   char functions[kMostFunctions][48];  // their names, by number
   Seat seats[kMostRanks];

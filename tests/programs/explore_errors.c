@@ -56,6 +56,19 @@ static void ends(void) {
   if (rank == 0 && first == 2) exit(3);  // exit
 }
 
+// What it writes, and what it reads.
+static void writes(void) {
+  char text[16] = "";
+  if (rank != 0) return;
+  FILE* const file = fopen("heard.txt", "a");
+  fprintf(file, "%d\n", first);
+  fclose(file);
+  FILE* const given = fopen("given.txt", "r");
+  if (!given || !fgets(text, sizeof text, given) || strcmp(text, "given\n") != 0) exit(4);
+  fclose(given);
+  if (first == 2) exit(3);
+}
+
 static void aborts(void) {
   if (rank == 0 && first == 2) MPI_Abort(MPI_COMM_WORLD, 5);  // abort
 }
@@ -124,6 +137,7 @@ static const struct {
 } kMistakes[] = {
     {"deadlock", deadlock},         {"head-to-head", head_to_head},         {"livelock", livelock},
     {"assertion", failed_assertion}, {"crash", crash},                      {"exit", ends},
+    {"writes", writes},
     {"abort", aborts},              {"truncates", truncates},               {"lost-send", lost_send},
     {"lost-receive", lost_receive}, {"other-collective", other_collective}, {"other-root", other_root},
     {"other-operation", other_operation}, {"for-ever", for_ever},           {"forks", forks},

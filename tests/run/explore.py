@@ -168,6 +168,19 @@ def unsafe(scene):
     scene.check(not any(error["unsafe"] for error in found["errors"]), "a deadlock is called unsafe", result)
 
 
+def private_files(scene):
+    (scene.dir / "given.txt").write_text("given\n")
+    result, found = explored(scene, ["-n", "3", "--buffering", "infinite", "--private-files", "-o", scene.dir / "orders"],
+                             [scene.program("explore_errors"), "writes"], (1,), cwd=scene.dir)
+    scene.check([error["category"] for error in found["errors"]] == ["non-zero exit"], "not one order that fails", result)
+    scene.check(not (scene.dir / "heard.txt").exists(), "an order has written into the working directory", result)
+    written = {path.name: path.read_text() for path in (scene.dir / "orders").glob("order-*/files/*")}
+    scene.check(written == {"heard.txt": "2\n"}, f"kept is {written}", result)
+    result, found = explored(scene, ["-n", "3", "--buffering", "infinite", "--no-save"], [scene.program("explore_errors"), "writes"],
+                             (1,), cwd=scene.dir)
+    scene.check(sorted((scene.dir / "heard.txt").read_text().split()) == ["1", "2"], "not asked for, it is private", result)
+
+
 def race_is_no_error(scene):
     result, found = explored(scene, ["-n", "4"], [scene.program("explore_errors"), "nothing"], (0,))
     scene.check(found["orders"] == 12 and found["complete"] and not found["errors"], "not twelve good orders", result)
@@ -396,7 +409,7 @@ def cases(mpi):
     all_cases += [Case("explore", mpi, f"order-thread-{name}", threaded(name)) for name in THREADED]
     all_cases += [Case("explore", mpi, f"refuses-{name}", refused(*what)) for name, what in BAD_INPUT.items()]
     all_cases += [Case("explore", mpi, function.__name__.replace("_", "-"), function)
-                  for function in (unsafe, race_is_no_error, report_in_words, in_gdb, model_checker, budgets, interrupt, forks, for_ever)]
+                  for function in (unsafe, private_files, race_is_no_error, report_in_words, in_gdb, model_checker, budgets, interrupt, forks, for_ever)]
     if mpi == "openmpi":
         all_cases.append(Case("explore", mpi, "python", python))
     return all_cases

@@ -23,7 +23,7 @@ sys.path.insert(0, str(RANDOM))
 
 from generate import generate  # noqa: E402
 
-PER_REPEAT = 12  # seeds per MPI and unit of --repeat: more than 50 without faults are replayed rank by rank; up to ...
+PER_REPEAT = 11  # seeds per MPI and unit of --repeat: 50 without faults, 5 with; up to ...
 MOST = 1000
 GROUPS = 25  # cases per MPI
 LINES_BETWEEN_CALLS = 100  # one call may complete many requests, and each has a line

@@ -111,6 +111,10 @@ void become_rank(Stage* stage, int rank, pid_t server) {
   sys::becomes_rank(rank);
   prepare_threads();
   if (stage->keeps_output) keep_output(stage, rank);
+  if (stage->files[0] != '\0' && chdir(stage->files) != 0) {
+    std::snprintf(stage->refusal, sizeof stage->refusal, "%.200s: %s", stage->files, std::strerror(errno));
+    _exit(125);
+  }
   set_launcher_variables(rank, static_cast<int>(stage->ranks));
 }
 
