@@ -369,7 +369,10 @@ void Session::await_numbering() {
 
 void Session::numbered() {
   if (!orders_numbers()) return;
-  if (mode() == Mode::Record) log_second_turn(&main_);
+  // Among the calls, not only among those that number something: Open MPI makes communicators of several threads wait for
+  // each other, and in which order depends on which of them have begun. So a replay must not begin one before another one
+  // is made, if that was not so.
+  if (mode() == Mode::Record) log_second_turn(&kMpiOrder);
   else if (mode() == Mode::Replay && t_stream->replayer) passed();
 }
 
