@@ -90,7 +90,7 @@ def explore_threads(reprise, program, ranks, depth, seconds, **variables):
     result = json.loads(run.stdout)
     wrong = [f"{error['category']} in order {error['order']}" for error in result["errors"]]
     more = "" if result["complete"] else f", more left after {seconds} s"
-    return ", ".join(wrong) or f"{result['orders']}{more}"
+    return wrong[0] if wrong else f"{result['orders']}{more}"
 
 
 def threads(reprise, program, mpi, seconds):
