@@ -272,6 +272,11 @@ BatonPlace* Baton::choose(const BatonPlace& start) const {
   return nullptr;
 }
 
+bool Baton::is_kept() const {
+  const Spin spin(&lock_);
+  return kept_.load(std::memory_order_relaxed) && holder_.load(std::memory_order_relaxed) == world_.running();
+}
+
 void Baton::keep(bool whether) {
   for (;;) {
     enter();

@@ -98,9 +98,10 @@ class Baton {
   // What this thread does now may take a moment, but ends by itself: nobody may take the baton meanwhile.
   template <class Act>
   auto without_interruption(Act act) {
-    keep(true);
+    const bool kept = is_kept();
+    if (!kept) keep(true);
     const auto result = act();
-    keep(false);
+    if (!kept) keep(false);
     return result;
   }
 
@@ -116,6 +117,7 @@ class Baton {
   // Whoever can try, after `start` in the circle.
   BatonPlace* choose(const BatonPlace& start) const;
   void give(BatonPlace& next);
+  bool is_kept() const;  // by the running thread
   void keep(bool whether);
   void ask_world();
   // Null: it came. Otherwise it was taken from this one.

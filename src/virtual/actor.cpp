@@ -45,8 +45,7 @@ void Actor::write(Act act, std::initializer_list<std::uint64_t> words, std::span
     std::uint64_t* const to = script_of(stage_, rank_) + written_;
     to[0] = act_word(Act::More, 0);
     stage_->seats[rank_].script_words = static_cast<std::uint32_t>(++written_);
-    wait_for_reply();
-    if (engine::Baton::get().used()) collect_replies();
+    wait_alone();
   }
   std::uint64_t* to = script_of(stage_, rank_) + written_;
   *to++ = act_word(act, count);
@@ -71,7 +70,18 @@ void Actor::enter() {
 void Actor::ask(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more) {
   enter();
   write(act, words, more, {});
-  wait_for_reply();
+  wait_alone();
+}
+
+// The other threads of the rank stand still meanwhile: nobody may take the baton because this one sleeps.
+void Actor::wait_alone() {
+  engine::Baton& baton = engine::Baton::get();
+  if (!baton.used()) return wait_for_reply();
+  baton.without_interruption([&] {
+    wait_for_reply();
+    collect_replies();
+    return true;
+  });
 }
 
 const std::uint64_t* Actor::ask(std::uint32_t thread, std::initializer_list<std::uint64_t> words,
@@ -91,10 +101,7 @@ const std::uint64_t* Actor::ask(std::uint32_t thread, std::initializer_list<std:
   std::vector<std::uint64_t>& reply = replies_[asker];
   reply.clear();
   if (alone) {
-    while (reply.empty()) {
-      wait_for_reply();
-      collect_replies();
-    }
+    while (reply.empty()) wait_alone();
   } else {
     engine::BatonPlace& place = baton.running();
     place.asks_world = true;

@@ -56,6 +56,7 @@ class Actor {
   void write(Act act, std::initializer_list<std::uint64_t> words, std::span<const std::uint64_t> more,
              std::span<const std::uint64_t> rest);
   static void enter();
+  void wait_alone();
   void wait_for_reply();
   void collect_replies();
   Block* block(std::uint64_t at) { return reinterpret_cast<Block*>(arena_of(stage_, rank_) + at); }

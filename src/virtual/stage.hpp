@@ -48,7 +48,6 @@ struct Stage {
   std::uint32_t ranks;
   std::uint32_t keeps_output;         // of this run
   std::atomic<std::uint32_t> acting;  // a futex: ranks that neither wait nor have ended
-  std::uint32_t unused;
   std::atomic<std::uint32_t> server;  // a futex: ServerState
   std::uint32_t records;              // this run is recorded
   std::int32_t server_pid;

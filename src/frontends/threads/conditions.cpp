@@ -21,14 +21,13 @@ using reprise::sys::Until;
 
 namespace {
 
-// glibc on x86_64 has older functions for another kind of condition, and dlsym would find those.
-constexpr const char* kVersion = "GLIBC_2.3.2";
-constinit Next<int(pthread_cond_t*, pthread_mutex_t*)> g_wait{"pthread_cond_wait", kVersion};
-constinit Next<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)> g_timedwait{"pthread_cond_timedwait", kVersion};
+constinit Next<int(pthread_cond_t*, pthread_mutex_t*)> g_wait{"pthread_cond_wait", kConditionVersion};
+constinit Next<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)> g_timedwait{"pthread_cond_timedwait",
+                                                                                    kConditionVersion};
 constinit Next<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> g_clockwait{
     "pthread_cond_clockwait"};
-constinit Next<int(pthread_cond_t*)> g_signal{"pthread_cond_signal", kVersion};
-constinit Next<int(pthread_cond_t*)> g_broadcast{"pthread_cond_broadcast", kVersion};
+constinit Next<int(pthread_cond_t*)> g_signal{"pthread_cond_signal", kConditionVersion};
+constinit Next<int(pthread_cond_t*)> g_broadcast{"pthread_cond_broadcast", kConditionVersion};
 constinit Next<int(pthread_mutex_t*)> g_lock{"pthread_mutex_lock"};
 constinit Next<int(pthread_mutex_t*)> g_unlock{"pthread_mutex_unlock"};
 

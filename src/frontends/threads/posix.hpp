@@ -6,6 +6,9 @@
 
 namespace reprise::threads {
 
+// Of conditions: glibc on x86_64 has older functions for another kind of them, and dlsym would find those.
+inline constexpr const char* kConditionVersion = "GLIBC_2.3.2";
+
 int lock(pthread_mutex_t* mutex, const void* caller);
 int try_lock(pthread_mutex_t* mutex, const void* caller);
 int lock_until(pthread_mutex_t* mutex, const timespec* time, const void* caller);

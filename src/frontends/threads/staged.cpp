@@ -7,6 +7,7 @@
 #include "engine/session.hpp"
 #include "frontends/sys/next.hpp"
 #include "frontends/sys/virtual_time.hpp"
+#include "frontends/threads/posix.hpp"
 
 namespace reprise::threads {
 
@@ -63,13 +64,13 @@ constinit Next<int(pthread_t, void**)> g_join{"pthread_join"};
 constinit Next<int(pthread_t, void**)> g_tryjoin{"pthread_tryjoin_np"};
 constinit Next<int(pthread_t, void**, const timespec*)> g_timedjoin{"pthread_timedjoin_np"};
 constinit Next<int(pthread_t, void**, clockid_t, const timespec*)> g_clockjoin{"pthread_clockjoin_np"};
-constexpr const char* kVersion = "GLIBC_2.3.2";  // see conditions.cpp
-constinit Next<int(pthread_cond_t*, pthread_mutex_t*)> g_wait{"pthread_cond_wait", kVersion};
-constinit Next<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)> g_timedwait{"pthread_cond_timedwait", kVersion};
+constinit Next<int(pthread_cond_t*, pthread_mutex_t*)> g_wait{"pthread_cond_wait", kConditionVersion};
+constinit Next<int(pthread_cond_t*, pthread_mutex_t*, const timespec*)> g_timedwait{"pthread_cond_timedwait",
+                                                                                    kConditionVersion};
 constinit Next<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)> g_clockwait{
     "pthread_cond_clockwait"};
-constinit Next<int(pthread_cond_t*)> g_signal{"pthread_cond_signal", kVersion};
-constinit Next<int(pthread_cond_t*)> g_broadcast{"pthread_cond_broadcast", kVersion};
+constinit Next<int(pthread_cond_t*)> g_signal{"pthread_cond_signal", kConditionVersion};
+constinit Next<int(pthread_cond_t*)> g_broadcast{"pthread_cond_broadcast", kConditionVersion};
 constinit Next<int(pthread_barrier_t*)> g_barrier_wait{"pthread_barrier_wait"};
 
 // No time is for ever.
