@@ -322,12 +322,10 @@ def make_call(prototype, row, names):
             f"entry.posted(rc, {request}, idle ? Posts::Kind::Idle : Posts::Kind::Ordinary);"]
 
 
-def wrapper_body(prototype, row, flavor):
+def wrapper_body(prototype, row):
     names = [parameter.name for parameter in prototype.parameters]
     arguments = ", ".join(names)
-    if row.attribute == "quiet":
-        return [f"return resolve<Real>(Function::{row.identifier}, Flavor::{flavor})({arguments});"]
-    lines = [f"Entry entry(Function::{row.identifier}, Flavor::{flavor}, REPRISE_CALLER);",
+    lines = [f"Entry entry(Function::{row.identifier}, flavor, caller);",
              "const auto real = entry.real<Real>();"]
     if row.attribute != "always":
         lines.append(f"if (entry.passive()) return entry.library<Real>()({arguments});")
@@ -340,12 +338,27 @@ def wrapper_body(prototype, row, flavor):
         row, names) + ["entry.end();", "return rc;"]
 
 
-def wrapper(prototype, row, flavor):
-    symbol = prototype.name if flavor == "Mpi" else "P" + prototype.name
+def wrapper(prototype, row):
+    """MPI_X and PMPI_X, which do the same: it is compiled once."""
     parameters = ", ".join(parameter.text for parameter in prototype.parameters)
-    lines = [f"using Real = decltype(&{symbol});"] + wrapper_body(prototype, row, flavor)
-    body = "".join(f"  {line}\n" for line in lines)
-    return f'extern "C" REPRISE_INTERPOSED {prototype.returns} {symbol}({parameters}) {{\n{body}}}\n'
+    arguments = [parameter.name for parameter in prototype.parameters]
+    text = ""
+    served = f"serve_{row.identifier}"
+    if row.attribute != "quiet":
+        lines = [f"using Real = decltype(&{prototype.name});"] + wrapper_body(prototype, row)
+        body = "".join(f"  {line}\n" for line in lines)
+        given = ", ".join(["Flavor flavor", "const void* caller"] + [parameters] * bool(parameters))
+        text += f"static REPRISE_SERVES {prototype.returns} {served}({given}) {{\n{body}}}\n"
+    for prefix, flavor in (("", "Mpi"), ("P", "Pmpi")):
+        symbol = prefix + prototype.name
+        if row.attribute == "quiet":
+            call = (f"resolve<decltype(&{symbol})>(Function::{row.identifier}, Flavor::{flavor})"
+                    f"({', '.join(arguments)})")
+        else:
+            call = f"{served}({', '.join([f'Flavor::{flavor}', 'REPRISE_CALLER'] + arguments)})"
+        text += (f'extern "C" REPRISE_INTERPOSED {prototype.returns} {symbol}({parameters}) {{\n'
+                 f"  return {call};\n}}\n")
+    return text
 
 
 WRAPPERS_TOP = """\
@@ -402,8 +415,7 @@ def wrapper_files(prototypes, rows, mpi, parts):
     Recorded functions come first, so that only the first file has to include their bodies, which compile slowly.
     """
     ordered = sorted(prototypes.items(), key=lambda item: rows[item[0]].kind != "recorded")
-    texts = [(rows[name].kind == "recorded", wrapper(prototype, rows[name], flavor))
-             for name, prototype in ordered for flavor in ("Mpi", "Pmpi")]
+    texts = [(rows[name].kind == "recorded", wrapper(prototype, rows[name])) for name, prototype in ordered]
     for part in range(parts):
         chosen = texts[len(texts) * part // parts:len(texts) * (part + 1) // parts]
         bodies = '#include "frontends/mpi/bodies.hpp"\n' if any(recorded for recorded, _ in chosen) else ""

@@ -13,4 +13,7 @@ int explore_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
 int version_command(int argc, char** argv);
 
+// The whole command line, argv[0] being `reprise`. Throws nothing.
+int run_command_line(int argc, char** argv);
+
 }  // namespace reprise::cli

@@ -54,15 +54,15 @@ void print_json(const Findings& findings, std::size_t problems) {
 int doctor_command(int argc, char** argv) {
   bool json = false;
   std::string mpi;
-  CLI::App app(
+  OptionParser parser(
+      "doctor",
       "Checks that everything is in place. With a command, runs it once (without recording) and tells which of its\n"
       "ranks were seen. Exit status: 0 all well, 1 problems were found.",
-      "doctor");
-  set_manners(app, "[OPTIONS] [-- COMMAND...]\n\nExample: reprise doctor -- mpirun -n 4 ./app");
-  app.add_flag("--json", json, "One JSON object in place of the list");
-  add_mpi_option(app, mpi);
+      "[OPTIONS] [-- COMMAND...]\n\nExample: reprise doctor -- mpirun -n 4 ./app");
+  parser.flag("--json", json, "One JSON object in place of the list");
+  parser.mpi_option(mpi);
   const CommandLine line = split_command_line(argc, argv);
-  if (const auto status = parse(app, line.own)) return *status;
+  if (const auto status = parser.parse(line.own)) return *status;
   if (line.separated && line.command.empty()) fail("doctor: there is no command after \"--\"");
 
   Findings findings = check_installation();

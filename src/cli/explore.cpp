@@ -69,7 +69,8 @@ std::string order_line(std::uint64_t order, Buffering buffering, const explore::
   nlohmann::json line{
       {"order", order}, {"buffering", name_of(buffering)}, {"taken", result.taken}, {"blocked", result.blocked}};
   if (!result.output.empty()) line["output"] = result.output;
-  for (const explore::Problem& problem : result.problems) line["problems"].push_back(category_name(problem.category));
+  for (const explore::Problem& problem : result.problems)
+    line["problems"].push_back(category_name(problem.category));
   return line.dump();
 }
 
@@ -296,45 +297,44 @@ int Exploration::report() {
 
 int explore_command(int argc, char** argv) {
   Options options;
-  CLI::App app(
+  OptionParser parser(
+      "explore",
       "Runs a program with so many ranks again and again, without a launcher, until every message order that can make "
       "a\n"
       "difference has been tried. Exit status: 0 nothing found, 1 something found, 3 stopped by a limit with nothing\n"
       "found so far, 2 trouble.",
-      "explore");
-  set_manners(app,
-              "-n RANKS [OPTIONS] -- PROGRAM...\n\n"
-              "Example: reprise explore -n 4 -- ./app input.txt");
-  app.add_option("-n,--ranks", options.ranks, "How many ranks")->type_name("N")->required();
-  add_mpi_option(app, options.mpi);
-  app.add_option("--buffering", options.buffering,
-                 "What standard sends do: none (wait for their receive), infinite, mixed (each as it likes), both (the "
-                 "two extremes, one after the other)")
-      ->check(CLI::IsMember({"none", "infinite", "mixed", "both"}))
-      ->capture_default_str();
-  app.add_option("--poll-bound", options.poll_bound, "How often in a row a test or probe may say no at one place")
-      ->capture_default_str();
-  app.add_option("--max-orders", options.max_orders, "Stop after so many orders")->type_name("N");
-  app.add_option("--max-time", options.max_seconds, "Stop after so many seconds")->type_name("S");
-  app.add_option("--step-timeout", options.step_seconds, "How long a rank may compute without a call of MPI")
-      ->type_name("S")
-      ->capture_default_str();
-  app.add_option("-j,--jobs", options.workers, "Orders tried at once (default: one per core)")->type_name("N");
-  app.add_option("--list", options.list, "Write one line of JSON per order: who heard whom")->type_name("FILE");
-  app.add_flag("--list-output", options.list_output, "With --list: what each rank wrote to its standard output, too");
-  app.add_option("-o,--output", options.directory, "Directory for failing orders (default: ./reprise.d/NAME-K)")
-      ->type_name("DIR");
-  app.add_option("--keep-order", options.keep, "Keep this order, too, whatever it does")->type_name("N");
-  app.add_flag("--no-save", options.no_save, "Do not keep failing orders");
-  app.add_flag(
+      "-n RANKS [OPTIONS] -- PROGRAM...\n\n"
+      "Example: reprise explore -n 4 -- ./app input.txt");
+  parser.option("-n,--ranks", options.ranks, "How many ranks", "N").required();
+  parser.mpi_option(options.mpi);
+  parser
+      .option("--buffering", options.buffering,
+              "What standard sends do: none (wait for their receive), infinite, mixed (each as it likes), both (the "
+              "two extremes, one after the other)",
+              "none|infinite|mixed|both")
+      .one_of({"none", "infinite", "mixed", "both"})
+      .default_shown();
+  parser.option("--poll-bound", options.poll_bound, "How often in a row a test or probe may say no at one place", "N")
+      .default_shown();
+  parser.option("--max-orders", options.max_orders, "Stop after so many orders", "N");
+  parser.option("--max-time", options.max_seconds, "Stop after so many seconds", "S");
+  parser.option("--step-timeout", options.step_seconds, "How long a rank may compute without a call of MPI", "S")
+      .default_shown();
+  parser.option("-j,--jobs", options.workers, "Orders tried at once (default: one per core)", "N");
+  parser.option("--list", options.list, "Write one line of JSON per order: who heard whom", "FILE");
+  parser.flag("--list-output", options.list_output, "With --list: what each rank wrote to its standard output, too");
+  parser.option("-o,--output", options.directory, "Directory for failing orders (default: ./reprise.d/NAME-K)", "DIR");
+  parser.option("--keep-order", options.keep, "Keep this order, too, whatever it does", "N");
+  parser.flag("--no-save", options.no_save, "Do not keep failing orders");
+  parser.flag(
       "--private-files", options.private_files,
       "The ranks work in a directory of their own, where the files of the real one are seen through links; what "
       "a failing order wrote is kept with it");
-  app.add_flag("--json", options.json, "The result as JSON");
-  app.add_flag("-q,--quiet", options.quiet, "No progress");
+  parser.flag("--json", options.json, "The result as JSON");
+  parser.flag("-q,--quiet", options.quiet, "No progress");
   const CommandLine line = split_command_line(argc, argv);
   try {
-    if (const auto status = parse(app, line.own)) return *status;
+    if (const auto status = parser.parse(line.own)) return *status;
     if (line.command.empty()) fail("explore: which program? For example: reprise explore -n 4 -- ./app");
     if (options.ranks < 1 || options.ranks > virtual_world::kMostRanks)
       fail("explore: between 1 and {} ranks can be explored", virtual_world::kMostRanks);

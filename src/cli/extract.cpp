@@ -14,20 +14,17 @@ int extract_command(int argc, char** argv) {
   std::string output;
   std::string list;
   bool quiet = false;
-  CLI::App app(
-      "Puts some ranks of a trace into one file. Whoever has the program can replay them there:\n"
-      "reprise replay --rank R FILE [-- PROGRAM].",
-      "extract");
-  set_manners(app, "--rank RANKS [-o FILE] [DIR]");
-  app.add_option("directory", directory, "The trace (default: ./reprise.d/latest)")->type_name("DIR");
-  app.add_option("--rank,--ranks", list, "Which ones; they must have been recorded with --data")
-      ->type_name("RANKS")
-      ->required();
-  app.add_option("-o,--output", output, "The file (default: rankR.reprise)")->type_name("FILE");
-  app.add_flag("-q,--quiet", quiet, "No closing summary");
+  OptionParser parser("extract",
+                      "Puts some ranks of a trace into one file. Whoever has the program can replay them there:\n"
+                      "reprise replay --rank R FILE [-- PROGRAM].",
+                      "--rank RANKS [-o FILE] [DIR]");
+  parser.option("directory", directory, "The trace (default: ./reprise.d/latest)", "DIR");
+  parser.option("--rank,--ranks", list, "Which ones; they must have been recorded with --data", "RANKS").required();
+  parser.option("-o,--output", output, "The file (default: rankR.reprise)", "FILE");
+  parser.flag("-q,--quiet", quiet, "No closing summary");
   const CommandLine line = split_command_line(argc, argv);
   if (line.separated) fail("extract: there is no command to run");
-  if (const auto status = parse(app, line.own)) return *status;
+  if (const auto status = parser.parse(line.own)) return *status;
   const OpenTrace trace = open_trace(directory);
   const std::vector<std::uint32_t> ranks = ranks_in_list(trace, list);
   for (const std::uint32_t rank : ranks) refuse_what_cannot_run_alone(trace, rank);

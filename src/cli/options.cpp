@@ -1,8 +1,9 @@
 #include "cli/options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 
 #include "base/text.hpp"
 #include "cli/speech.hpp"
@@ -53,30 +54,109 @@ CommandLine split_command_line(int argc, char** argv) {
   return line;
 }
 
-void set_manners(CLI::App& app, const std::string& usage) {
-  app.formatter(std::make_shared<HelpFormatter>(usage));
-  app.set_help_flag("-h,--help", "Show this help and end");
-  app.allow_extras();  // so that we, not the parser, word the complaint
+OptionRules OptionRules::required() {
+  option_->required();
+  return *this;
 }
 
-void add_mpi_option(CLI::App& app, std::string& mpi) {
-  app.add_option("--mpi", mpi, "The program's MPI, when it cannot be told from the files")
-      ->type_name("openmpi|mpich|none")
-      ->check(CLI::IsMember({"openmpi", "mpich", "none"}).description(""));
+OptionRules OptionRules::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words).description(""));
+  return *this;
 }
 
-std::optional<int> parse(CLI::App& app, std::vector<std::string> own) {
+OptionRules OptionRules::positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+OptionRules OptionRules::bytes() {
+  option_->transform(CLI::AsSizeValue(false));
+  return *this;
+}
+
+OptionRules OptionRules::comma_separated() {
+  option_->allow_extra_args(false)->delimiter(',');
+  return *this;
+}
+
+OptionRules OptionRules::default_shown() {
+  option_->capture_default_str();
+  return *this;
+}
+
+OptionRules OptionRules::checked(std::function<std::string(const std::string&)> complaint) {
+  option_->check(std::move(complaint));
+  return *this;
+}
+
+OptionParser::OptionParser(const std::string& name, const std::string& what_it_does, const std::string& usage)
+    : app_(std::make_unique<CLI::App>(what_it_does, name)) {
+  app_->formatter(std::make_shared<HelpFormatter>(usage));
+  app_->set_help_flag("-h,--help", "Show this help and end");
+  app_->allow_extras();  // so that we, not the parser, word the complaint
+}
+
+OptionParser::~OptionParser() = default;
+
+void OptionParser::flag(const std::string& names, bool& value, const std::string& help) {
+  app_->add_flag(names, value, help);
+}
+
+OptionRules OptionParser::option(const std::string& names, std::string& value, const std::string& help,
+                                 const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, std::vector<std::string>& value, const std::string& help,
+                                 const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, int& value, const std::string& help, const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, std::uint32_t& value, const std::string& help,
+                                 const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, std::uint64_t& value, const std::string& help,
+                                 const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, double& value, const std::string& help, const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, std::optional<std::uint32_t>& value, const std::string& help,
+                                 const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+OptionRules OptionParser::option(const std::string& names, std::optional<std::uint64_t>& value, const std::string& help,
+                                 const char* type) {
+  return OptionRules(app_->add_option(names, value, help)->type_name(type));
+}
+
+void OptionParser::mpi_option(std::string& mpi) {
+  option("--mpi", mpi, "The program's MPI, when it cannot be told from the files", "openmpi|mpich|none")
+      .one_of({"openmpi", "mpich", "none"});
+}
+
+std::optional<int> OptionParser::parse(std::vector<std::string> own) {
   std::reverse(own.begin(), own.end());  // the order that CLI11 wants
   try {
-    app.parse(std::move(own));
+    app_->parse(std::move(own));
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs(app_->help().c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& error) {
-    fail("{}: {} (see reprise {} -h)", app.get_name(), printable(error.what()), app.get_name());
+    fail("{}: {} (see reprise {} -h)", app_->get_name(), printable(error.what()), app_->get_name());
   }
-  const auto extras = app.remaining();
-  if (!extras.empty()) refuse_extra(app, extras.front());
+  const auto extras = app_->remaining();
+  if (!extras.empty()) refuse_extra(*app_, extras.front());
   return std::nullopt;
 }
 

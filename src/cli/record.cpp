@@ -226,34 +226,32 @@ int record(const std::vector<std::string>& command, const Options& options) {
 
 int record_command(int argc, char** argv) {
   Options options;
-  CLI::App app(
-      "Runs a command and records what its ranks do, so that `reprise replay` can repeat it exactly.\n"
-      "The exit status is the command's own (128+N if it was ended by signal N).",
-      "record");
-  set_manners(app,
-              "[OPTIONS] -- COMMAND...\n\n"
-              "Example: reprise record -- mpirun -n 4 ./app input.txt");
-  app.add_option("-o,--output", options.directory, "Directory for the trace (default: ./reprise.d/NAME-K)")
-      ->type_name("DIR");
-  add_mpi_option(app, options.mpi);
-  app.add_option("--data", options.data,
-                 "Record the values that reach these ranks, too, so that each can be replayed alone")
-      ->type_name("all|RANKS")
-      ->check([](const std::string& text) {
+  OptionParser parser("record",
+                      "Runs a command and records what its ranks do, so that `reprise replay` can repeat it exactly.\n"
+                      "The exit status is the command's own (128+N if it was ended by signal N).",
+                      "[OPTIONS] -- COMMAND...\n\n"
+                      "Example: reprise record -- mpirun -n 4 ./app input.txt");
+  parser.option("-o,--output", options.directory, "Directory for the trace (default: ./reprise.d/NAME-K)", "DIR");
+  parser.mpi_option(options.mpi);
+  parser
+      .option("--data", options.data,
+              "Record the values that reach these ranks, too, so that each can be replayed alone", "all|RANKS")
+      .checked([](const std::string& text) {
         if (text == "all") return std::string();
         const auto ranks = analyze::NumberSet::parse(text);
         return ranks ? std::string() : ranks.error().what;
       });
-  app.add_option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--no-deadlock-check", options.no_deadlocks,
-               "Do not look for deadlocks among the threads of a rank, and let a rank hang that is in one");
-  app.add_flag("-q,--quiet", options.quiet, "No closing summary");
+  parser
+      .option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread",
+              "BYTES")
+      .bytes();
+  parser.flag("--no-deadlock-check", options.no_deadlocks,
+              "Do not look for deadlocks among the threads of a rank, and let a rank hang that is in one");
+  parser.flag("-q,--quiet", options.quiet, "No closing summary");
   const CommandLine line = split_command_line(argc, argv);
   if (!line.separated && !line.own.empty() && !line.own.front().starts_with('-'))
     fail("record: the command goes after \"--\": reprise record -- {}", printable(shell_words(line.own)));
-  if (const auto status = parse(app, line.own)) return *status;
+  if (const auto status = parser.parse(line.own)) return *status;
   if (line.command.empty()) fail("record: which command? For example: reprise record -- mpirun -n 4 ./app");
   return record(line.command, options);
 }

@@ -64,44 +64,40 @@ int replay_command(int argc, char** argv) {
   Options options;
   DebuggerOptions debugger;
   std::string together;
-  CLI::App app(
+  OptionParser parser(
+      "replay",
       "Runs a recorded command again; every outcome is forced to be the recorded one.\n"
       "The exit status is the program's own, as recorded; 75 if the replay diverged,\n"
       "128+N if you ended it with signal N (Ctrl-C: 130).",
-      "replay");
-  set_manners(app,
-              "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
-              "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.\n"
-              "With --rank it is the program itself, if that is elsewhere now.");
-  app.add_option("directory", options.directory, "The trace, or a bundle (default: ./reprise.d/latest)")
-      ->type_name("DIR");
-  app.add_flag("-y,--yes", options.yes, "Run the command of a trace that came from elsewhere without asking");
-  app.add_flag("-q,--quiet", options.quiet, "No closing summary");
-  app.add_option("--stall-timeout", options.stall_seconds, "Seconds without any movement until the replay is given up")
-      ->type_name("S")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--rank", options.rank,
-                 "Replay only this rank, alone, from its recorded values (see reprise record --data)")
-      ->type_name("R");
-  app.add_option("--ranks", together, "Replay these ranks, each from its recorded values, in causal order")
-      ->type_name("RANKS")
-      ->check([](const std::string& text) {
+      "[OPTIONS] [DIR] [-- COMMAND...]\n\n"
+      "COMMAND replaces the recorded one (another launcher, other hosts); the program must be the same.\n"
+      "With --rank it is the program itself, if that is elsewhere now.");
+  parser.option("directory", options.directory, "The trace, or a bundle (default: ./reprise.d/latest)", "DIR");
+  parser.flag("-y,--yes", options.yes, "Run the command of a trace that came from elsewhere without asking");
+  parser.flag("-q,--quiet", options.quiet, "No closing summary");
+  parser
+      .option("--stall-timeout", options.stall_seconds, "Seconds without any movement until the replay is given up",
+              "S")
+      .positive();
+  parser.option("--rank", options.rank,
+                "Replay only this rank, alone, from its recorded values (see reprise record --data)", "R");
+  parser.option("--ranks", together, "Replay these ranks, each from its recorded values, in causal order", "RANKS")
+      .checked([](const std::string& text) {
         const auto ranks = analyze::NumberSet::parse(text == "all" ? "0-" : text);
         return ranks ? std::string() : ranks.error().what;
       });
-  app.add_flag("--ignore-sent", options.ignore_sent,
-               "With --rank: go on if the rank sends other bytes than in the recorded run");
-  app.add_flag("--gdb", debugger.gdb,
-               "With --rank: in gdb, stopped before main; what follows is for gdb: --gdb -ex run -ex bt");
-  app.add_option("--gdb-server", debugger.server, "With --rank: in gdbserver, which listens there")
-      ->type_name("[HOST]:PORT");
-  app.add_flag("--rr", debugger.rr, "With --rank: record the rank with rr, for going backwards in rr replay");
+  parser.flag("--ignore-sent", options.ignore_sent,
+              "With --rank: go on if the rank sends other bytes than in the recorded run");
+  parser.flag("--gdb", debugger.gdb,
+              "With --rank: in gdb, stopped before main; what follows is for gdb: --gdb -ex run -ex bt");
+  parser.option("--gdb-server", debugger.server, "With --rank: in gdbserver, which listens there", "[HOST]:PORT");
+  parser.flag("--rr", debugger.rr, "With --rank: record the rank with rr, for going backwards in rr replay");
   CommandLine line = split_command_line(argc, argv);
   if (const auto gdb = std::find(line.own.begin(), line.own.end(), "--gdb"); gdb != line.own.end()) {
     debugger.words.assign(gdb + 1, line.own.end());
     line.own.erase(gdb + 1, line.own.end());
   }
-  if (const auto status = parse(app, line.own)) return *status;
+  if (const auto status = parser.parse(line.own)) return *status;
   const OpenTrace trace = open_trace(options.directory);
   if (options.rank && !together.empty()) fail("replay: either --rank or --ranks");
   std::vector<std::uint32_t> alone;

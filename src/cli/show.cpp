@@ -202,8 +202,7 @@ int show_blocked(const Options& options, const OpenTrace& trace, const analyze::
     finder.look_again(trace.fd.get(), trace.manifest.trace_id);
   }
   analyze::Blocked blocked = finder.finish();
-  blocked.deadlocks =
-      analyze::read_deadlocks(deadlock_notes(read_trace_notes(trace.fd.get(), trace.manifest)), lines);
+  blocked.deadlocks = analyze::read_deadlocks(deadlock_notes(read_trace_notes(trace.fd.get(), trace.manifest)), lines);
   if (!options.ranks.empty()) {
     const auto unwanted = [&](const analyze::Position& position) {
       return std::none_of(chosen.begin(), chosen.end(), [&](const auto& rank) { return rank.rank == position.rank; });
@@ -231,34 +230,27 @@ int show(const Options& options) {
 
 int show_command(int argc, char** argv) {
   Options options;
-  CLI::App app(
+  OptionParser parser(
+      "show",
       "Shows what a recorded run did: a summary; with --calls or any filter, the calls of every rank with their "
       "outcomes "
       "and source lines; with --blocked, where every rank is, also while the program runs.",
-      "show");
-  set_manners(app, "[DIR] [OPTIONS]");
-  const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
-    app.add_option(name, value, help)->type_name(type);
-  };
-  app.add_option("DIR", options.trace, "The trace (default: the latest in ./reprise.d)")->type_name("");
-  app.add_flag("--summary", options.summary, "Messages, calls, racing lines (default without filters)");
-  app.add_flag("--calls", options.list, "Every call (default with filters)");
-  app.add_flag("--blocked", options.blocked, "Where every rank is, the odd one out first");
-  text("-r,--rank", options.ranks, "Only these ranks: 0,3-5", "R");
-  app.add_option("-c,--call", options.calls, "Only these functions: 'MPI_*recv', barrier")
-      ->type_name("GLOB")
-      ->allow_extra_args(false)
-      ->delimiter(',');
-  text("--at", options.places, "Only these source lines: solver.c, solver.c:12-40", "FILE[:LINE]");
-  text("--peer", options.peers, "Only calls with these world ranks on the other side; any: wildcards", "R");
-  text("--tag", options.tags, "Only these tags, as asked for or as received", "T");
-  text("--comm", options.communicators, "Only this communicator: world, self, a rank's number, or @UID", "C");
-  text("--events", options.events, "Only calls with these numbers: 100-200", "N");
-  app.add_option("-n,--limit", options.limit, "At most N calls per rank; 0: all (default: 100, with --json all)")
-      ->type_name("N");
-  app.add_flag("--json", options.json, "One JSON object in place of tables");
+      "[DIR] [OPTIONS]");
+  parser.option("DIR", options.trace, "The trace (default: the latest in ./reprise.d)", "");
+  parser.flag("--summary", options.summary, "Messages, calls, racing lines (default without filters)");
+  parser.flag("--calls", options.list, "Every call (default with filters)");
+  parser.flag("--blocked", options.blocked, "Where every rank is, the odd one out first");
+  parser.option("-r,--rank", options.ranks, "Only these ranks: 0,3-5", "R");
+  parser.option("-c,--call", options.calls, "Only these functions: 'MPI_*recv', barrier", "GLOB").comma_separated();
+  parser.option("--at", options.places, "Only these source lines: solver.c, solver.c:12-40", "FILE[:LINE]");
+  parser.option("--peer", options.peers, "Only calls with these world ranks on the other side; any: wildcards", "R");
+  parser.option("--tag", options.tags, "Only these tags, as asked for or as received", "T");
+  parser.option("--comm", options.communicators, "Only this communicator: world, self, a rank's number, or @UID", "C");
+  parser.option("--events", options.events, "Only calls with these numbers: 100-200", "N");
+  parser.option("-n,--limit", options.limit, "At most N calls per rank; 0: all (default: 100, with --json all)", "N");
+  parser.flag("--json", options.json, "One JSON object in place of tables");
   const CommandLine line = split_command_line(argc, argv);
-  if (const auto status = parse(app, line.own)) return *status;
+  if (const auto status = parser.parse(line.own)) return *status;
   if (!line.command.empty()) fail("show: nothing goes after \"--\" (see reprise show -h)");
   if (options.summary + options.list + options.blocked > 1)
     fail("show: --summary, --calls and --blocked are different outputs; choose one (see reprise show -h)");

@@ -11,9 +11,8 @@
 namespace reprise::cli {
 
 int version_command(int argc, char** argv) {
-  CLI::App app("Show the version of Reprise and of the traces it reads.", "version");
-  set_manners(app, "[-h]");
-  if (const auto status = parse(app, split_command_line(argc, argv).own)) return *status;
+  OptionParser parser("version", "Show the version of Reprise and of the traces it reads.", "[-h]");
+  if (const auto status = parser.parse(split_command_line(argc, argv).own)) return *status;
   fmt::print("reprise {} ({}; trace format {}, reads {} to {})\n", kVersion, machine_architecture(),
              trace::kFormatVersion, trace::kOldestReadable, trace::kFormatVersion);
   return 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "function_ids.hpp"  // generated
+
 namespace reprise::frontends {
 namespace {
 
@@ -28,6 +30,8 @@ constexpr auto kFlags = [] {
 constexpr engine::FunctionTable kTable{kNames.data(), kFlags.data(), kAll, kMpi, kMpi + std::size(sys::kFunctionNames)};
 
 }  // namespace
+
+constinit const engine::FunctionId kFirstOfSystem = static_cast<engine::FunctionId>(kMpi);
 
 const engine::FunctionTable& all_functions() { return kTable; }
 

@@ -6,21 +6,19 @@
 #include "engine/sites.hpp"
 #include "frontends/sys/functions.hpp"
 #include "frontends/threads/functions.hpp"
-#include "function_ids.hpp"  // generated
 
 namespace reprise::frontends {
 
 const engine::FunctionTable& all_functions();
 
-// MPI's come first, then those of the system, then those of threads.
-inline constexpr engine::FunctionId id_of(mpi::Function function) { return static_cast<engine::FunctionId>(function); }
-inline constexpr engine::FunctionId id_of(sys::Function function) {
-  return static_cast<engine::FunctionId>(static_cast<unsigned>(mpi::Function::kCount) +
-                                         static_cast<unsigned>(function));
+// MPI's come first, then those of the system, then those of threads. How many MPI has is known to function_table.cpp
+// only, so that the other front ends are the same for every MPI.
+extern const engine::FunctionId kFirstOfSystem;
+inline engine::FunctionId id_of(sys::Function function) {
+  return static_cast<engine::FunctionId>(kFirstOfSystem + static_cast<unsigned>(function));
 }
-
-inline constexpr engine::FunctionId id_of(threads::Function function) {
-  return static_cast<engine::FunctionId>(static_cast<unsigned>(mpi::Function::kCount) + std::size(sys::kFunctionNames) +
+inline engine::FunctionId id_of(threads::Function function) {
+  return static_cast<engine::FunctionId>(kFirstOfSystem + std::size(sys::kFunctionNames) +
                                          static_cast<unsigned>(function));
 }
 

@@ -29,20 +29,33 @@ def small_trace(scene):
     return scene.dir / "trace", outputs
 
 
-def show(scene, trace):
-    """Without the scene's bookkeeping: thousands of these run."""
-    try:
-        done = subprocess.run([scene.settings.reprise, "show", "--calls", str(trace)], capture_output=True, timeout=LIMIT,
-                              env=scene.environment(), stdin=subprocess.DEVNULL, start_new_session=True)
-    except subprocess.TimeoutExpired:
-        return None
-    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+class Reader:
+    """Runs `reprise show` thousands of times, without loading it each time (tests/helpers/command_server.cpp)."""
+
+    def __init__(self, scene):
+        self.server = subprocess.Popen([scene.settings.build / "bin" / "command_server"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, env=scene.environment())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.stdin.close()
+        self.server.stdout.close()
+        self.server.wait()
+
+    def show(self, trace):
+        self.server.stdin.write(f"reprise\tshow\t--calls\t{trace}\n".encode())
+        self.server.stdin.flush()
+        status, *sizes = map(int, self.server.stdout.readline().split())
+        out, err = (self.server.stdout.read(size).decode(errors="replace") for size in sizes)
+        return status, out, err
 
 
 def judge(scene, name, what, answer, original, trace):
-    if answer is None:
-        return f"{what}: show hangs"
     status, out, err = answer
+    if status == -signal.SIGALRM:
+        return f"{what}: show hangs"
     if status not in (0, TROUBLE):
         return f"{what}: show ends with {status}\n{err[-1000:]}"
     if status == TROUBLE:
@@ -75,11 +88,12 @@ def damage_file(scene, trace, name, original, worker_dirs):
 
     def part(index):
         copy = worker_dirs[index]
-        for kind, offset, bit in work[index::len(worker_dirs)]:
-            (copy / name).write_bytes(damaged(data, kind, offset, bit))
-            what = f"{name} cut to {offset} bytes" if kind == "cut" else f"{name}: bit {bit} of byte {offset} flipped"
-            if problem := judge(scene, name, what, show(scene, copy), original, copy):
-                return problem
+        with Reader(scene) as reader:
+            for kind, offset, bit in work[index::len(worker_dirs)]:
+                (copy / name).write_bytes(damaged(data, kind, offset, bit))
+                what = f"{name} cut to {offset} bytes" if kind == "cut" else f"{name}: bit {bit} of byte {offset} flipped"
+                if problem := judge(scene, name, what, reader.show(copy), original, copy):
+                    return problem
         (copy / name).write_bytes(data)
         return None
 
@@ -89,8 +103,9 @@ def damage_file(scene, trace, name, original, worker_dirs):
 
 
 def damage_all(scene, trace):
-    answer = show(scene, trace)
-    scene.check(answer and answer[0] == 0, f"show of the undamaged trace: {answer}")
+    with Reader(scene) as reader:
+        answer = reader.show(trace)
+    scene.check(answer[0] == 0, f"show of the undamaged trace: {answer}")
     original = answer[1].replace(str(trace), "")
     worker_dirs = []
     for index in range(min(2, os.cpu_count() or 1)):
@@ -150,8 +165,8 @@ def links_out(scene):
         outside = scene.dir / f"outside-{name}"
         shutil.move(trace / name, outside)
         (trace / name).symlink_to(outside)
-        answer = show(scene, trace)
-        scene.check(answer and answer[0] == TROUBLE, f"{name} is a link, and show says {answer}")
+        answer = scene.run([scene.settings.reprise, "show", "--calls", trace], LIMIT)
+        scene.check_status(answer, TROUBLE, f"show, where {name} is a link")
         (trace / name).unlink()
         shutil.move(outside, trace / name)
 

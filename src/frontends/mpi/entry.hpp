@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "engine/mode.hpp"
+#include "frontends/inside.hpp"
 #include "frontends/mpi/library.hpp"
 #include "frontends/mpi/posts.hpp"
 
 #define REPRISE_INTERPOSED __attribute__((visibility("default")))
+#define REPRISE_SERVES __attribute__((noinline))  // both flavours of a function
 // Where the program called us: the call site.
 #define REPRISE_CALLER __builtin_return_address(0)
 
@@ -15,8 +17,9 @@ namespace reprise::mpi {
 
 using engine::Mode;
 
-// Per thread: are we inside an MPI call of the program? Then what MPI calls itself (its Fortran layer calls PMPI_X,
-// MPI-IO calls point-to-point) is not the program's and passes through unseen.
+using frontends::t_inside;  // what MPI calls itself: its Fortran layer calls PMPI_X, MPI-IO calls point-to-point
+
+// Per thread, about the call of the program that we are inside of.
 //
 // `settle` is what must be logged about the call in flight if it never returns to us: an error handler of the program
 // may leave it by an exception or longjmp, a fatal error by exit().
@@ -26,11 +29,10 @@ using engine::Mode;
 //
 // `border_settle` is the same for the data of the call (border/border.hpp); it comes first.
 //
-// `through_fortran`: the call in flight came through the Fortran layer. `fortran_caller` is where the program has called
-// the Fortran layer that is about to call us (fortran.hpp), `fortran_types` the types that it gave for what it receives,
-// and `fortran_sent_types` those for what it sends, if there is one per rank.
+// `through_fortran`: the call in flight came through the Fortran layer. `fortran_caller` is where the program has
+// called the Fortran layer that is about to call us (fortran.hpp), `fortran_types` the types that it gave for what it
+// receives, and `fortran_sent_types` those for what it sends, if there is one per rank.
 struct ThreadState {
-  bool inside = false;
   bool opaque = false;
   bool through_fortran = false;
   void (*settle)(void*) = nullptr;
@@ -130,7 +132,7 @@ class Entry {
   Entry(Function function, Flavor flavor, const void* caller) : function_(function), flavor_(flavor), caller_(caller) {}
   ~Entry() {
     if (!owner_) return;
-    t_state.inside = false;
+    t_inside = false;
     if (through_fortran_) t_state.fortran_caller = caller_;  // the layer may make another call for the same one
   }
   Entry(const Entry&) = delete;
@@ -153,12 +155,12 @@ class Entry {
 
   // True: not ours, just forward it. Otherwise this call is the outermost of its thread until the Entry ends.
   bool passive() {
-    if (engine::mode() == Mode::Passive || t_state.inside) return true;
+    if (engine::mode() == Mode::Passive || t_inside) return true;
     if (engine::mode() == Mode::Armed) [[unlikely]] {
       wake();
       if (engine::mode() == Mode::Passive) return true;
     }
-    t_state.inside = true;
+    t_inside = true;
     owner_ = true;
     if (t_state.fortran_caller) {
       caller_ = std::exchange(t_state.fortran_caller, nullptr);
@@ -208,17 +210,21 @@ class Entry {
 // comes back, the state is already right.
 class Outside {
  public:
-  Outside() : saved_(t_state) {
+  Outside() : inside_(std::exchange(t_inside, false)), saved_(t_state) {
     t_state = {};
     let_others_post();
     if (saved_.border_settle) saved_.border_settle(saved_.at_border);
     if (saved_.settle) saved_.settle(saved_.in_flight);
   }
-  ~Outside() { t_state = {saved_.inside, saved_.opaque, saved_.through_fortran}; }
+  ~Outside() {
+    t_inside = inside_;
+    t_state = {saved_.opaque, saved_.through_fortran};
+  }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;
 
  private:
+  bool inside_;
   ThreadState saved_;
 };
 

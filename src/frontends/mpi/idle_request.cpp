@@ -65,13 +65,13 @@ void prepare_idle_requests() { g_have_progress_request = idle_request(&g_progres
 void make_progress() {
   if (!g_mpi_is_up || !g_have_progress_request) return;
   constexpr int kPokes = 64;  // peers may have many messages to get rid of
-  const bool inside = t_state.inside;
-  t_state.inside = true;  // what the library calls for this is not the program's
+  const bool inside = t_inside;
+  t_inside = true;  // what the library calls for this is not the program's
   using Test = int (*)(MPI_Request*, int*, MPI_Status*);
   int flag = 0;
   for (int i = 0; i < kPokes; ++i)
     singleton_function<Test>(Function::Test)(&g_progress_request, &flag, MPI_STATUS_IGNORE);
-  t_state.inside = inside;
+  t_inside = inside;
 }
 
 void end_idle_requests() {

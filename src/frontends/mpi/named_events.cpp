@@ -11,7 +11,7 @@ extern "C" {
 REPRISE_INTERPOSED void reprise_event_at(const char* name, const void* caller) {
   const reprise::engine::Mode mode = reprise::engine::mode();
   if (mode != reprise::engine::Mode::Record && mode != reprise::engine::Mode::Replay) return;
-  if (!reprise::mpi::t_state.inside) reprise::engine::Session::get().event(name, caller);
+  if (!reprise::frontends::t_inside) reprise::engine::Session::get().event(name, caller);
 }
 
 REPRISE_INTERPOSED void reprise_event(const char* name) { reprise_event_at(name, REPRISE_CALLER); }

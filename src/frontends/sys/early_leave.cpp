@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "engine/session.hpp"
-#include "frontends/mpi/entry.hpp"
+#include "frontends/inside.hpp"
 
 namespace reprise::sys {
 
@@ -24,7 +24,7 @@ void flush_fortran() {
 // Ours is the first library to be taken down.
 __attribute__((destructor)) void leave() {
   if (!g_leaves_early) return;
-  mpi::t_state.inside = true;
+  frontends::t_inside = true;
   flush_fortran();
   std::fflush(nullptr);
   engine::Session::get().process_exits(g_status);

@@ -50,7 +50,7 @@ bool is_random_device(const char* path) {
 bool is_programs_now(const void* caller) {
   const Mode mode = mode_for(caller);
   if (mode == Mode::Passive) return false;
-  reprise::mpi::t_state.inside = false;
+  reprise::frontends::t_inside = false;
   return true;
 }
 

@@ -42,10 +42,10 @@ Mode decide(Mode mode, const void* caller) {
     return Mode::Passive;
   }
   if (!called_by_program(caller)) return Mode::Passive;
-  mpi::t_state.inside = true;
+  frontends::t_inside = true;
   if (mode == Mode::Explore) return mode;
   const Mode now = Session::get().read_mode(frontends::all_functions());
-  if (now == Mode::Passive) mpi::t_state.inside = false;
+  if (now == Mode::Passive) frontends::t_inside = false;
   return now;
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "engine/session.hpp"
-#include "frontends/mpi/entry.hpp"
+#include "frontends/inside.hpp"
 #include "frontends/sys/functions.hpp"
 
 namespace reprise::sys {
@@ -23,14 +23,14 @@ inline void be_born() {
   engine::Session::get();
 }
 
-// Record, Replay, Explore, or Passive: forward it. Otherwise t_state.inside is set.
+// Record, Replay, Explore, or Passive: forward it. Otherwise t_inside is set.
 Mode decide(Mode mode, const void* caller);
 
 inline Mode mode_for(const void* caller) {
   const Mode mode = engine::mode();
   if (mode == Mode::Passive && g_born.load(std::memory_order_relaxed)) [[likely]]
     return Mode::Passive;
-  if (mpi::t_state.inside) return Mode::Passive;
+  if (frontends::t_inside) return Mode::Passive;
   return decide(mode, caller);
 }
 
@@ -42,7 +42,7 @@ class Read {
     if (mode_ != Mode::Passive) begin(function, caller, about, bytes);
   }
   ~Read() {
-    if (mode_ != Mode::Passive) mpi::t_state.inside = false;
+    if (mode_ != Mode::Passive) frontends::t_inside = false;
   }
   Read(const Read&) = delete;
   Read& operator=(const Read&) = delete;

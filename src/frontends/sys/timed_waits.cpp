@@ -40,7 +40,7 @@ std::int64_t number_of(const timespec& time) { return time.tv_sec * kNano + time
 // Of an explored rank: nobody is faster because it sleeps.
 bool pauses_virtually(const void* caller, std::int64_t nanoseconds) {
   if (!g_time_is_virtual || mode_for(caller) == Mode::Passive) return false;
-  reprise::mpi::t_state.inside = false;
+  reprise::frontends::t_inside = false;
   if (reprise::engine::t_stream->place) reprise::engine::Baton::get().pause(nanoseconds);
   else advance_virtual_time(nanoseconds);
   return true;
@@ -65,7 +65,7 @@ Until::Until(const timespec* time, clockid_t clock, const void* caller) : time_(
   if (!time || clock < 0 || clock >= kClocks || answered(clock) == 0) return;
   const Mode mode = mode_for(caller);
   if (mode == Mode::Passive) return;
-  reprise::mpi::t_state.inside = false;
+  reprise::frontends::t_inside = false;
   if (mode != Mode::Replay && !g_time_is_virtual) return;
   const std::int64_t wait = time->tv_sec * kNano + time->tv_nsec - answered(clock);
   const std::int64_t end = real_time(clock) + std::max<std::int64_t>(wait, 0);
@@ -117,7 +117,7 @@ int reprise_yield() REPRISE_INTERPOSES("sched_yield");
 int reprise_yield() {
   const bool on_stage = reprise::engine::t_stream && reprise::engine::t_stream->place;
   if (!on_stage || mode_for(REPRISE_RETURN_ADDRESS) == Mode::Passive) return g_yield();
-  reprise::mpi::t_state.inside = false;
+  reprise::frontends::t_inside = false;
   reprise::engine::Baton::get().yield();
   return 0;
 }

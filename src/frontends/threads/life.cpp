@@ -87,7 +87,7 @@ int make_early_thread(pthread_t* thread, const pthread_attr_t* attributes, Routi
 }
 
 bool is_followed(const void* caller) {
-  if (reprise::engine::mode() == Mode::Passive || !reprise::engine::t_stream || reprise::mpi::t_state.inside)
+  if (reprise::engine::mode() == Mode::Passive || !reprise::engine::t_stream || reprise::frontends::t_inside)
     return false;
   return reprise::sys::called_by_program(caller) && Session::get().begin_threads(reprise::frontends::all_functions()) &&
          has_end_key();

@@ -5,7 +5,7 @@
 namespace reprise::threads {
 
 void Sync::begin(Function function, const void* caller) {
-  if (mpi::t_state.inside || engine::mode() == Mode::Passive) return;
+  if (frontends::t_inside || engine::mode() == Mode::Passive) return;
   const int error = errno;
   if (!engine::t_stream) {
     if (sys::called_by_program(caller)) note_stranger();
@@ -21,21 +21,21 @@ void Sync::begin(Function function, const void* caller) {
     }
     Session& session = Session::get();
     const Mode mode = session.thread_mode();
-    mpi::t_state.inside = true;
+    frontends::t_inside = true;
     if (mode == Mode::Record) {
       session.record_sync(frontends::id_of(function), caller);
       mode_ = mode;
     } else if (mode == Mode::Replay && session.replay_sync(frontends::id_of(function), caller, passage_)) {
       mode_ = mode;
     } else {
-      mpi::t_state.inside = false;
+      frontends::t_inside = false;
     }
   }
   errno = error;
 }
 
 bool Sync::follows(const void* caller) {
-  return engine::t_stream && !mpi::t_state.inside && is_replay() && sys::called_by_program(caller) &&
+  return engine::t_stream && !frontends::t_inside && is_replay() && sys::called_by_program(caller) &&
          Session::get().follows_log();
 }
 

@@ -7,7 +7,7 @@
 
 #include "engine/session.hpp"
 #include "frontends/function_table.hpp"
-#include "frontends/mpi/entry.hpp"
+#include "frontends/inside.hpp"
 #include "frontends/sys/program_caller.hpp"
 #include "frontends/threads/deadlocks.hpp"
 
@@ -31,7 +31,7 @@ class Sync {
   ~Sync() { leave(); }
   // Also where its end is never reached: the thread ends here.
   void leave() {
-    if (mode_ != Mode::Passive) mpi::t_state.inside = false;
+    if (mode_ != Mode::Passive) frontends::t_inside = false;
   }
   Sync(const Sync&) = delete;
   Sync& operator=(const Sync&) = delete;
@@ -95,7 +95,7 @@ template <class Take, class Surely>
 int acquire_lock(Function function, const void* caller, const void* lock, Take take, Surely surely,
                  std::uintptr_t kind = 0) {
   const int result = acquire(function, caller, lock, take, surely);
-  if (engine::has_threads() && acquires(result) && !mpi::t_state.inside) remember_lock(lock, caller, kind);
+  if (engine::has_threads() && acquires(result) && !frontends::t_inside) remember_lock(lock, caller, kind);
   return result;
 }
 
@@ -106,7 +106,7 @@ int await_lock(Function function, const void* caller, const void* lock, Try try_
   Sync sync(function, caller, Sync::kLater);
   if (!sync.recording() && !sync.replaying()) {
     const int result = take();
-    if (engine::has_threads() && acquires(result) && !mpi::t_state.inside) remember_lock(lock, caller, kind);
+    if (engine::has_threads() && acquires(result) && !frontends::t_inside) remember_lock(lock, caller, kind);
     return result;
   }
   if (sync.replaying()) {
