@@ -9,6 +9,11 @@
  * Harmless everywhere, but recorded only between MPI_Init and MPI_Finalize, in the thread that called MPI_Init, and not
  * in functions that MPI calls back.
  *
+ *   reprise_explore_begin();  ...  reprise_explore_end();
+ *
+ * enclose what `reprise explore` is to try in every order; outside of such regions it picks one order by chance. Regions may lie
+ * one inside the other. A program that has none is explored everywhere. (Fortran: reprise_explore_begin_f and _end_f.)
+ *
  * Fortran: compile one C file that has nothing but
  *
  *   #define REPRISE_FORTRAN
@@ -67,7 +72,29 @@ __attribute__((unused)) static inline reprise_event_fn_ reprise_event_function_(
     __asm__ __volatile__("");        \
   } while (0)
 
+typedef void (*reprise_region_fn_)(int);
+
+__attribute__((unused)) static void reprise_no_region_(int step) { (void)step; }
+
+__attribute__((unused)) static inline void reprise_region_(int step) {
+  static reprise_region_fn_ known;
+  reprise_region_fn_ found = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (!found) {
+    found = reprise_no_region_;
+    reprise_find_("reprise_explore_region", &found);
+    __atomic_store_n(&known, found, __ATOMIC_RELAXED);
+  }
+  found(step);
+}
+
+__attribute__((unused)) static inline void reprise_explore_begin(void) { reprise_region_(1); }
+__attribute__((unused)) static inline void reprise_explore_end(void) { reprise_region_(-1); }
+
 #ifdef REPRISE_FORTRAN
+void reprise_explore_begin_f(void);
+void reprise_explore_begin_f(void) { reprise_region_(1); }
+void reprise_explore_end_f(void);
+void reprise_explore_end_f(void) { reprise_region_(-1); }
 void reprise_event_f(const char* name);
 void reprise_event_f(const char* name) {
   void (*at)(const char*, const void*) = (void (*)(const char*, const void*))0;

@@ -1,6 +1,7 @@
 #include "analyze/source_lines.hpp"
 
 #include <cxxabi.h>
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
@@ -63,6 +64,20 @@ void find_line(Dwfl_Module* module, GElf_Addr address, SourceLine& out) {
     out.file = file;
     return;
   }
+}
+
+// Functions whose code is part of another one there.
+void find_inlined(Dwfl_Module* module, Dwarf_Addr address, SourceLine& out) {
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
+  if (!unit) return;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes(unit, address - bias, &scopes);
+  for (int i = 0; i < count; ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
+    if (const char* const name = dwarf_diename(&scopes[i])) out.inlined.emplace_back(name);
+  }
+  std::free(scopes);
 }
 
 std::string hex_offset(std::uint64_t offset) {
@@ -132,6 +147,7 @@ const SourceLine& SourceLines::find(const std::string& module_path, std::string_
   if (address < from.low || address >= from.high) return line;
   if (const char* symbol = dwfl_module_addrname(from.handle, address)) line.function = demangled(symbol);
   find_line(from.handle, address, line);
+  find_inlined(from.handle, address, line);
   return line;
 }
 

@@ -10,12 +10,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reprise::analyze {
 
 struct SourceLine {
-  std::string function;  // demangled; empty if unknown
-  std::string file;      // as the compiler wrote it; empty if unknown
+  std::string function;              // demangled; empty if unknown
+  std::vector<std::string> inlined;  // functions that the compiler has put there, the innermost first
+  std::string file;                  // as the compiler wrote it; empty if unknown
   int line = 0;
   std::string module;
   std::uint64_t offset = 0;

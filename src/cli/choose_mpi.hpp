@@ -13,8 +13,8 @@ struct ChosenMpi {
   std::string preload_library;
 };
 
-// `wanted` overrides what the files say ("openmpi", "mpich", "none" or empty). Throws UserError. Says so when the launcher
-// belongs to another MPI than the program, which runs but is hardly ever meant.
+// `wanted` overrides what the files say ("openmpi", "mpich", "none" or empty). Throws UserError. Says so when the
+// launcher belongs to another MPI than the program, which runs but is hardly ever meant.
 ChosenMpi choose_mpi(const std::vector<std::string>& command, const std::string& wanted);
 
 }  // namespace reprise::cli

@@ -10,6 +10,8 @@ int replay_command(int argc, char** argv);
 int show_command(int argc, char** argv);
 int extract_command(int argc, char** argv);
 int explore_command(int argc, char** argv);
+int lint_command(int argc, char** argv);
+int explain_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
 int version_command(int argc, char** argv);
 

@@ -16,7 +16,7 @@ namespace reprise::cli {
 
 namespace {
 
-using Level = Finding::Level;
+using Level = CheckResult::Level;
 
 const char* level_name(Level level) {
   switch (level) {
@@ -27,9 +27,9 @@ const char* level_name(Level level) {
   return "";
 }
 
-void print_table(const Findings& findings) {
+void print_table(const CheckResults& findings) {
   const report::Paint paint(STDOUT_FILENO);
-  for (const Finding& finding : findings) {
+  for (const CheckResult& finding : findings) {
     const std::string mark = finding.level == Level::Good   ? paint.good("ok     ")
                              : finding.level == Level::Note ? paint.careful("note   ")
                                                             : paint.bad("problem");
@@ -38,9 +38,9 @@ void print_table(const Findings& findings) {
   }
 }
 
-void print_json(const Findings& findings, std::size_t problems) {
+void print_json(const CheckResults& findings, std::size_t problems) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings)
+  for (const CheckResult& finding : findings)
     list.push_back({{"level", level_name(finding.level)},
                     {"topic", finding.topic},
                     {"text", finding.text},
@@ -65,16 +65,16 @@ int doctor_command(int argc, char** argv) {
   if (const auto status = parser.parse(line.own)) return *status;
   if (line.separated && line.command.empty()) fail("doctor: there is no command after \"--\"");
 
-  Findings findings = check_installation();
+  CheckResults findings = check_installation();
   if (!line.command.empty()) {
     try {
-      for (Finding& finding : check_command(line.command, mpi)) findings.push_back(std::move(finding));
+      for (CheckResult& finding : check_command(line.command, mpi)) findings.push_back(std::move(finding));
     } catch (const UserError& error) {
       findings.push_back({Level::Problem, "command", error.what(), ""});
     }
   }
   const auto problems = static_cast<std::size_t>(std::count_if(
-      findings.begin(), findings.end(), [](const Finding& finding) { return finding.level == Level::Problem; }));
+      findings.begin(), findings.end(), [](const CheckResult& finding) { return finding.level == Level::Problem; }));
   if (json) print_json(findings, problems);
   else print_table(findings);
   std::fflush(stdout);

@@ -27,7 +27,7 @@ namespace reprise::cli {
 
 namespace {
 
-using Level = Finding::Level;
+using Level = CheckResult::Level;
 using namespace std::chrono_literals;
 
 // The first line that holds a version number: Open MPI prints it in the first line, Hydra in a later one.
@@ -51,7 +51,7 @@ bool installed(std::string_view mpi) {
   return false;
 }
 
-void check_launchers(Findings& findings) {
+void check_launchers(CheckResults& findings) {
   bool any = false;
   for (const char* name : {"mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "srun"}) {
     const std::string path = find_program(name);
@@ -61,7 +61,7 @@ void check_launchers(Findings& findings) {
     const std::string title = *kind == LauncherKind::Slurm     ? "Slurm"
                               : *kind == LauncherKind::OpenMpi ? std::string(mpi_title(kOpenMpi))
                                                                : std::string(mpi_title(kMpich));
-    Finding finding{Level::Good, name, fmt::format("{} {} ({})", title, version_of(path), path), ""};
+    CheckResult finding{Level::Good, name, fmt::format("{} {} ({})", title, version_of(path), path), ""};
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID))) {
       finding.level = Level::Problem;
@@ -79,7 +79,7 @@ bool preload_works(const std::string& library) {
   return maps && maps->find(library) != std::string::npos;
 }
 
-void check_preload_libraries(Findings& findings) {
+void check_preload_libraries(CheckResults& findings) {
   bool any = false;
   for (const std::string_view mpi : {kOpenMpi, kMpich}) {
     const std::string title(mpi_title(mpi));
@@ -121,7 +121,7 @@ std::string try_mapped_file(int dir_fd) {
   return "";
 }
 
-void check_trace_files(Findings& findings) {
+void check_trace_files(CheckResults& findings) {
   try {
     const NewTrace probe = make_trace_directory("", fmt::format("doctor.{}", ::getpid()));
     const std::string trouble = try_mapped_file(probe.fd.get());
@@ -143,7 +143,7 @@ void check_trace_files(Findings& findings) {
 }
 
 // Replays watch their ranks over TCP; on one machine that is the loopback interface.
-void check_loopback(Findings& findings) {
+void check_loopback(CheckResults& findings) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -162,8 +162,8 @@ void check_loopback(Findings& findings) {
 
 }  // namespace
 
-Findings check_installation() {
-  Findings findings;
+CheckResults check_installation() {
+  CheckResults findings;
   findings.push_back(
       {Level::Good, "reprise", fmt::format("{} in {}", kVersion, printable(executable_directory())), ""});
   check_preload_libraries(findings);

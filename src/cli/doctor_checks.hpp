@@ -6,18 +6,18 @@
 
 namespace reprise::cli {
 
-struct Finding {
+struct CheckResult {
   enum class Level { Good, Note, Problem };
   Level level = Level::Good;
   std::string topic;   // one word or two: "Open MPI", "trace files"
   std::string text;    // what was found
   std::string advice;  // what to do about it; empty if nothing needs doing
 };
-using Findings = std::vector<Finding>;
+using CheckResults = std::vector<CheckResult>;
 
 // The installation and the machine.
-Findings check_installation();
+CheckResults check_installation();
 // Runs the command and looks which ranks are seen.
-Findings check_command(const std::vector<std::string>& command, const std::string& wanted_mpi);
+CheckResults check_command(const std::vector<std::string>& command, const std::string& wanted_mpi);
 
 }  // namespace reprise::cli

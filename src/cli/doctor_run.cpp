@@ -23,7 +23,7 @@ namespace reprise::cli {
 
 namespace {
 
-using Level = Finding::Level;
+using Level = CheckResult::Level;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMaxSeenFile = 1u << 16;
@@ -86,7 +86,7 @@ int run_job(const Launch& launch) {
 }
 
 void judge_ranks(const Seen& files, const std::vector<std::string>& command, const FoundMpi& found, int status,
-                 Findings& findings) {
+                 CheckResults& findings) {
   const std::map<std::uint32_t, Facts>& seen = files.ranks;
   if (files.passed_by > 0)
     findings.push_back(
@@ -97,7 +97,8 @@ void judge_ranks(const Seen& files, const std::vector<std::string>& command, con
   if (seen.empty()) {
     if (files.passed_by > 0) return;
     if (found.mpi == kNoMpi && status == 0) {
-      findings.push_back({Level::Note, "ranks", "no MPI was seen: its threads, clocks and random sources can be recorded",
+      findings.push_back({Level::Note, "ranks",
+                          "no MPI was seen: its threads, clocks and random sources can be recorded",
                           why_nothing_seen(command, found)});
       return;
     }
@@ -144,8 +145,8 @@ void judge_ranks(const Seen& files, const std::vector<std::string>& command, con
 
 }  // namespace
 
-Findings check_command(const std::vector<std::string>& command, const std::string& wanted_mpi) {
-  Findings findings;
+CheckResults check_command(const std::vector<std::string>& command, const std::string& wanted_mpi) {
+  CheckResults findings;
   const ChosenMpi mpi = choose_mpi(command, wanted_mpi);
   findings.push_back({Level::Good, "command",
                       fmt::format("uses {}{}", mpi_title(mpi.found.mpi),

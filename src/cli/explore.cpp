@@ -1,4 +1,5 @@
 // reprise explore: every relevant message order of a program.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -17,8 +18,11 @@
 #include "cli/choose_mpi.hpp"
 #include "cli/commands.hpp"
 #include "cli/explore_findings.hpp"
+#include "cli/explore_reductions.hpp"
+#include "cli/explore_resume.hpp"
 #include "cli/explore_save.hpp"
 #include "cli/explore_troupe.hpp"
+#include "cli/findings_files.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
@@ -51,6 +55,11 @@ struct Options {
   bool private_files = false;
   std::uint64_t keep = 0;
   std::string directory;
+  ReductionOptions reductions;
+  std::vector<std::string> ignored;
+  std::string resumed;
+  std::string sarif;
+  std::string junit;
 };
 
 std::vector<Buffering> modes_of(const std::string& name) {
@@ -60,40 +69,61 @@ std::vector<Buffering> modes_of(const std::string& name) {
   return {Buffering::Infinite, Buffering::None};
 }
 
-std::string name_of(Buffering buffering) {
-  return buffering == Buffering::None ? "none" : buffering == Buffering::Mixed ? "mixed" : "infinite";
-}
-
 // One line of JSON per order: who took what.
 std::string order_line(std::uint64_t order, Buffering buffering, const explore::RunResult& result) {
   nlohmann::json line{
-      {"order", order}, {"buffering", name_of(buffering)}, {"taken", result.taken}, {"blocked", result.blocked}};
+      {"order", order}, {"buffering", buffering_name(buffering)}, {"taken", result.taken}, {"blocked", result.blocked}};
   if (!result.output.empty()) line["output"] = result.output;
   for (const explore::Problem& problem : result.problems)
-    line["problems"].push_back(category_name(problem.category));
+    line["problems"].push_back(engine::category_name(problem.category));
   return line.dump();
+}
+
+bool is_category(const std::string& name) {
+  for (int i = 0; i < static_cast<int>(explore::Category::kCount); ++i)
+    if (name == engine::category_name(static_cast<explore::Category>(i))) return true;
+  return false;
 }
 
 struct ModeResult {
   Buffering buffering;
   explore::Totals totals;
+  std::string left_out;  // in words
+  std::vector<std::vector<std::uint32_t>> left;
 };
 
 class Exploration {
  public:
-  Exploration(const Options& options, const std::vector<std::string>& command)
+  Exploration(const Options& options, const std::vector<std::string>& command, SavedSearch resumed)
       : options_(options),
         command_(command),
         mpi_(choose_mpi(command, options.mpi)),
         troupe_(command, mpi_, options.ranks, options.workers) {
+    regions_ = resumed.regions;
+    cancelled_sites_ = resumed.cancelled_sites;
+    before_ = resumed.orders;
+    resumed_ = std::move(resumed);
+    for (const std::string& name : options.ignored)
+      if (!is_category(name)) fail("explore: --ignore {}: there is no such category", printable(name));
     if (!options.list.empty()) list_.open(options.list, std::ios::trunc);
     if (!options.list.empty() && !list_) fail("cannot write {}", printable(options.list));
   }
 
   int run() {
-    troupe_.await_readiness(std::max(60.0, options_.step_seconds));
+    const bool ready = troupe_.await_readiness(std::max(60.0, options_.step_seconds));
     namer_.emplace(troupe_.stage(0));
     started_ = std::chrono::steady_clock::now();
+    if (!ready) {
+      const virtual_world::Stage& stage = *troupe_.stage(0);
+      explore::RunResult result;
+      result.problems.push_back({explore::Category::OutsideMpi,
+                                 {{0, 0, stage.early_site, stage.early_function, "", 0}},
+                                 0,
+                                 "before MPI_Init",
+                                 false});
+      findings_.add(result, Buffering::Infinite, 0);
+      return report();
+    }
     for (const Buffering buffering : modes_of(options_.buffering))
       while (!interrupted_ && trouble_.empty() && !explore(buffering)) {}
     if (!trouble_.empty()) fail("{}", printable(trouble_));
@@ -105,7 +135,8 @@ class Exploration {
  private:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
 
-  // False: the program cancels receives that were thought to be settled. With this knowledge the search begins anew.
+  // False: the program cancels receives that were thought to be settled, or says what is to be explored. With this
+  // knowledge the search begins anew.
   bool explore(Buffering buffering) {
     Findings found = findings_;
     std::optional<Finding> wanted;
@@ -118,22 +149,35 @@ class Exploration {
     if (options_.max_seconds > 0)
       limits.deadline = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                        std::chrono::duration<double>(options_.max_seconds));
-    explore::Search search(limits, [&](std::uint64_t order, explore::RunResult& result) {
+    const ReductionOptions& reductions = options_.reductions;
+    const auto guide = make_guide(reductions, options_.ranks, regions_, *namer_);
+    std::atomic<bool> has_regions{regions_};
+    std::atomic<std::uint64_t> walks{0};
+    const auto visit = [&](std::uint64_t order, explore::RunResult& result) {
       if (list_) list_ << order_line(before_ + order, buffering, result) << '\n';
+      std::erase_if(result.problems, [&](const explore::Problem& problem) { return is_ignored(problem.category); });
       found.add(result, buffering, before_ + order);
       if (before_ + order == options_.keep) wanted = Finding{{}, buffering, options_.keep, 1, options_of(result), {}};
-    });
+    };
+    explore::Search search(limits, visit, !reductions.near.empty());
+    for (const SavedSearch::Mode& mode : resumed_.modes)
+      if (mode.buffering == buffering) search.continue_with(mode.left);
+    if (reductions.random > 0) search.continue_with(std::vector<std::vector<std::uint32_t>>(reductions.random));
     std::vector<std::thread> workers;
     std::atomic<std::size_t> working{troupe_.size()};
     for (std::size_t i = 0; i < troupe_.size(); ++i)
       workers.emplace_back([&, i] {
         explore::RunOptions run = run_options(buffering);
+        run.guide = guide.get();
+        run.wants_contents = !reductions.symmetric.empty();
         std::optional<TemporaryDirectory> kept;
         if (options_.list_output) run.output = kept.emplace().path();
         std::optional<TemporaryDirectory> files;
         if (options_.private_files) run.files = files.emplace().path() + "/files";
         search.work([&](const std::vector<std::uint32_t>& given) {
+          run.walk = walks++;
           auto result = explore::Run(troupe_.stage(i), run).play(given);
+          if (result.has_regions && !has_regions.exchange(true)) search.stop();
           if (!result.trouble.empty()) {
             const std::lock_guard lock(mutex);
             trouble_ = result.trouble;
@@ -160,8 +204,9 @@ class Exploration {
     }
     for (std::thread& worker : workers) worker.join();
     if (shows) fmt::print(stderr, "\r\033[K");
-    if (cancelled != cancelled_sites_) {
+    if (cancelled != cancelled_sites_ || has_regions != regions_) {
       cancelled_sites_ = std::move(cancelled);
+      regions_ = has_regions;
       if (list_) {
         list_.flush();
         if (::truncate(options_.list.c_str(), listed) == 0) list_.seekp(listed);
@@ -170,7 +215,7 @@ class Exploration {
     }
     findings_ = std::move(found);
     if (wanted) wanted_ = std::move(wanted);
-    results_.push_back({buffering, search.totals()});
+    results_.push_back({buffering, search.totals(), guide ? left_out_words(reductions, *guide) : "", search.left()});
     before_ += results_.back().totals.orders;
     return true;
   }
@@ -184,12 +229,36 @@ class Exploration {
                                                   : "either way");
   }
 
+  // What a limit has left, so that the search can go on from there.
+  void save_rest(OrderKeeper& keeper) {
+    SavedSearch rest{command_,
+                     options_.ranks,
+                     options_.mpi,
+                     options_.buffering,
+                     options_.poll_bound,
+                     options_.reductions,
+                     regions_,
+                     cancelled_sites_,
+                     before_,
+                     {}};
+    for (const ModeResult& result : results_) rest.modes.push_back({result.buffering, result.left});
+    if (std::all_of(rest.modes.begin(), rest.modes.end(), [](const auto& mode) { return mode.left.empty(); })) return;
+    rest.write(keeper.home());
+    rest_ = keeper.home();
+  }
+
   void save() {
     constexpr std::size_t kMostSaved = 16;
     OrderKeeper keeper(command_, mpi_.found.mpi, trace_name(command_, mpi_.found), options_.directory);
+    if (!options_.no_save && options_.reductions.random == 0) save_rest(keeper);
     std::size_t saved = 0;
     const auto again = [&](Finding& finding) {
-      return keeper.keep(finding, options_.ranks, [&](const std::string& directory, std::uint64_t trace_id) {
+      OrderFacts facts;
+      facts.poll_bound = options_.poll_bound;
+      facts.cancelled_sites = cancelled_sites_;
+      for (const Finding& other : findings_.all())
+        if (other.order == finding.order) facts.categories.emplace_back(engine::category_name(other.problem.category));
+      return keeper.keep(finding, options_.ranks, facts, [&](const std::string& directory, std::uint64_t trace_id) {
         explore::RunOptions run = run_options(finding.buffering);
         run.trace = directory;
         run.trace_id = trace_id;
@@ -200,9 +269,14 @@ class Exploration {
         return result;
       });
     };
+    // Of one order the worst comes first: it is what its trace is about.
+    std::stable_sort(findings_.all().begin(), findings_.all().end(), [](const Finding& one, const Finding& other) {
+      return std::pair(one.order, one.problem.category) < std::pair(other.order, other.problem.category);
+    });
     for (Finding& finding : findings_.all()) {
       const bool repeats = finding.problem.category != explore::Category::Unstable &&
-                           finding.problem.category != explore::Category::Stalled;
+                           finding.problem.category != explore::Category::Stalled &&
+                           finding.problem.category != explore::Category::OutsideMpi;
       if (options_.no_save || !repeats || saved++ >= kMostSaved) continue;
       // What one order shows twice is kept once.
       const auto same = std::find_if(findings_.all().begin(), findings_.all().end(), [&](const Finding& other) {
@@ -213,6 +287,16 @@ class Exploration {
         continue;
       }
       finding.saved = again(finding);
+    }
+    // Whoever ended itself has said why.
+    for (Finding& finding : findings_.all()) {
+      if (!finding.saved.empty() || finding.problem.category != explore::Category::Crash) continue;
+      const TemporaryDirectory said;
+      explore::RunOptions run = run_options(finding.buffering);
+      run.output = said.path();
+      explore::Run(troupe_.stage(0), run).play(finding.options);
+      const UniqueFd fd(::open(said.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (fd) name_assertion(finding, fd.get());
     }
     const bool kept = std::any_of(findings_.all().begin(), findings_.all().end(), [&](const Finding& finding) {
       return finding.order == options_.keep && !finding.saved.empty();
@@ -229,6 +313,11 @@ class Exploration {
     return run;
   }
 
+  bool is_ignored(explore::Category category) const {
+    return std::find(options_.ignored.begin(), options_.ignored.end(), engine::category_name(category)) !=
+           options_.ignored.end();
+  }
+
   int report();
 
   Options options_;
@@ -239,10 +328,13 @@ class Exploration {
   std::optional<PlaceNamer> namer_;
   std::ofstream list_;
   std::set<std::uint64_t> cancelled_sites_;
+  bool regions_ = false;           // the program says what is to be explored
   std::optional<Finding> wanted_;  // an order that is kept although nothing is wrong with it
   std::chrono::steady_clock::time_point started_;
   std::vector<ModeResult> results_;
   std::uint64_t before_ = 0;
+  SavedSearch resumed_;
+  std::string rest_;  // a directory: what is left of the search
   std::string trouble_;
   bool interrupted_ = false;
 };
@@ -252,20 +344,30 @@ int Exploration::report() {
   std::uint64_t discarded = 0;
   bool complete = true;
   bool stopped = false;
+  bool reduced = false;
   for (const ModeResult& result : results_) {
+    reduced |= !result.left_out.empty();
     orders += result.totals.orders;
     discarded += result.totals.discarded;
     complete = complete && !result.totals.stopped && !result.totals.cut_off;
     stopped |= result.totals.stopped;
   }
+  const bool asked_for_is_done = complete;
+  complete = complete && !reduced;
+  if (!options_.sarif.empty()) write_sarif(options_.sarif, findings_.reported(*namer_));
+  if (!options_.junit.empty())
+    write_junit(options_.junit, findings_.reported(*namer_), "explore", command_.front(), seconds());
   if (options_.json) {
     nlohmann::json out{{"orders", orders}, {"discarded", discarded}, {"complete", complete}, {"seconds", seconds()}};
+    if (regions_) out["regions"] = true;
     for (const ModeResult& result : results_) {
-      out["buffering"].push_back(name_of(result.buffering));
-      out["modes"].push_back({{"buffering", name_of(result.buffering)},
-                              {"orders", result.totals.orders},
-                              {"discarded", result.totals.discarded},
-                              {"complete", !result.totals.stopped && !result.totals.cut_off}});
+      out["buffering"].push_back(buffering_name(result.buffering));
+      out["modes"].push_back(
+          {{"buffering", buffering_name(result.buffering)},
+           {"orders", result.totals.orders},
+           {"discarded", result.totals.discarded},
+           {"complete", !result.totals.stopped && !result.totals.cut_off && result.left_out.empty()}});
+      if (!result.left_out.empty()) out["modes"].back()["left out"] = result.left_out;
     }
     out["errors"] = findings_.json(*namer_);
     fmt::print("{}\n", out.dump(2));
@@ -284,13 +386,17 @@ int Exploration::report() {
         seconds(), covered);
     if (wanted_ && !wanted_->saved.empty())
       say("saved {0}; next: reprise replay {0}", printable(shell_words({wanted_->saved})));
-    if (!complete)
+    for (const ModeResult& result : results_)
+      if (!result.left_out.empty())
+        say("sends {}: {}", result.buffering == Buffering::None ? "not buffered" : "buffered", result.left_out);
+    if (!rest_.empty()) say("the search can go on: reprise explore --resume {}", printable(shell_words({rest_})));
+    if (!asked_for_is_done)
       say("not all was covered: {}", interrupted_ ? "interrupted"
                                      : stopped    ? "stopped by a limit"
                                                   : "polls were answered \"no\" only so often in a row (--poll-bound)");
   }
   if (findings_.any()) return 1;
-  return complete ? 0 : 3;
+  return asked_for_is_done ? 0 : 3;
 }
 
 }  // namespace
@@ -305,7 +411,7 @@ int explore_command(int argc, char** argv) {
       "found so far, 2 trouble.",
       "-n RANKS [OPTIONS] -- PROGRAM...\n\n"
       "Example: reprise explore -n 4 -- ./app input.txt");
-  parser.option("-n,--ranks", options.ranks, "How many ranks", "N").required();
+  parser.option("-n,--ranks", options.ranks, "How many ranks", "N");
   parser.mpi_option(options.mpi);
   parser
       .option("--buffering", options.buffering,
@@ -330,16 +436,37 @@ int explore_command(int argc, char** argv) {
       "--private-files", options.private_files,
       "The ranks work in a directory of their own, where the files of the real one are seen through links; what "
       "a failing order wrote is kept with it");
+  add_reduction_options(parser, options.reductions);
+  parser.option("--resume", options.resumed,
+                "Go on with a search that was stopped; -n and the program are those of then", "DIR");
+  parser.option("--ignore", options.ignored, "Do not report these categories: 'datatype leak'", "CATEGORY")
+      .comma_separated();
+  parser.option("--sarif", options.sarif, "Write what was found as SARIF", "FILE");
+  parser.option("--junit", options.junit, "Write what was found as JUnit XML", "FILE");
   parser.flag("--json", options.json, "The result as JSON");
   parser.flag("-q,--quiet", options.quiet, "No progress");
   const CommandLine line = split_command_line(argc, argv);
   try {
     if (const auto status = parser.parse(line.own)) return *status;
-    if (line.command.empty()) fail("explore: which program? For example: reprise explore -n 4 -- ./app");
+    std::vector<std::string> command = line.command;
+    SavedSearch resumed;
+    if (!options.resumed.empty()) {
+      if (!command.empty() || options.ranks != 0) fail("explore: --resume goes on with the same program and ranks");
+      resumed = SavedSearch::read(options.resumed);
+      command = resumed.command;
+      options.ranks = resumed.ranks;
+      options.mpi = resumed.mpi;
+      options.buffering = resumed.buffering;
+      options.poll_bound = resumed.poll_bound;
+      options.reductions = resumed.reductions;
+    }
+    if (command.empty()) fail("explore: which program? For example: reprise explore -n 4 -- ./app");
+    if (options.ranks == 0)
+      fail("explore: how many ranks? For example: reprise explore -n 4 -- {}", printable(command[0]));
     if (options.ranks < 1 || options.ranks > virtual_world::kMostRanks)
       fail("explore: between 1 and {} ranks can be explored", virtual_world::kMostRanks);
     if (options.workers <= 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    return Exploration(options, line.command).run();
+    return Exploration(options, command, std::move(resumed)).run();
   } catch (const UserError& error) {
     throw UserError(error.what(), 2);
   }

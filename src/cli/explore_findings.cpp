@@ -13,29 +13,11 @@
 
 namespace reprise::cli {
 
+using engine::category_name;
 using explore::Buffering;
 using explore::Category;
 using explore::Place;
 using explore::Problem;
-
-const char* category_name(Category category) {
-  switch (category) {
-    case Category::Deadlock: return "deadlock";
-    case Category::Livelock: return "livelock";
-    case Category::Mismatch: return "collective mismatch";
-    case Category::Crash: return "crash";
-    case Category::Assertion: return "assertion failure";
-    case Category::Failure: return "non-zero exit";
-    case Category::Abort: return "abort";
-    case Category::MpiError: return "MPI error";
-    case Category::LostSend: return "unmatched send";
-    case Category::LostReceive: return "unmatched receive";
-    case Category::NoFinalize: return "no finalize";
-    case Category::Stalled: return "endless computation";
-    case Category::Unstable: return "nondeterminism";
-  }
-  return "";
-}
 
 std::vector<std::uint32_t> options_of(const explore::RunResult& result) {
   std::vector<std::uint32_t> options;
@@ -63,10 +45,16 @@ void Findings::add(const explore::RunResult& result, Buffering buffering, std::u
   }
 }
 
+const analyze::SourceLine& PlaceNamer::source(std::uint64_t site) {
+  static const analyze::SourceLine unknown;
+  const auto found = addresses_.find(site);
+  return found ? lines_.find(found->first, "", found->second) : unknown;
+}
+
 std::string PlaceNamer::line(std::uint64_t site) {
   if (site == 0) return "";
-  const auto found = addresses_.find(site);
-  return found ? lines_.find(found->first, "", found->second).text() : fmt::format("{:#x}", site);
+  const analyze::SourceLine& found = source(site);
+  return found.module.empty() ? fmt::format("{:#x}", site) : found.text();
 }
 
 std::string PlaceNamer::function(std::uint32_t number) const {
@@ -136,6 +124,20 @@ void Findings::print(std::uint64_t orders, double seconds, PlaceNamer& namer) co
     std::fflush(stdout);
     if (!finding.saved.empty()) say("saved {0}; next: reprise replay {0}", printable(shell_words({finding.saved})));
   }
+}
+
+std::vector<ReportedFinding> Findings::reported(PlaceNamer& namer) const {
+  std::vector<ReportedFinding> all;
+  for (const Finding& finding : all_) {
+    ReportedFinding one{finding.problem.category, finding.problem.words, {}, finding.order, finding.saved};
+    for (const Place& place : finding.problem.places) {
+      const analyze::SourceLine& source = namer.source(place.site);
+      one.places.push_back({place.rank, place.thread, place.site != 0 ? namer.function(place.function) : "",
+                            namer.line(place.site), source.file, source.line, namer.detail(place)});
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 nlohmann::json Findings::json(PlaceNamer& namer) const {

@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "analyze/source_lines.hpp"
+#include "cli/reported_finding.hpp"
 #include "explore/addresses.hpp"
 #include "explore/run.hpp"
 
 namespace reprise::cli {
-
-const char* category_name(explore::Category category);
 
 // Functions and source lines of a program that is explored.
 class PlaceNamer {
  public:
   explicit PlaceNamer(const virtual_world::Stage* stage) : stage_(stage), addresses_(stage->server_pid) {}
   std::string line(std::uint64_t site);
+  const analyze::SourceLine& source(std::uint64_t site);
   std::string function(std::uint32_t number) const;
   // What it waits for, and who has that.
   std::string detail(const explore::Place& place);
@@ -49,8 +49,10 @@ class Findings {
 
   bool any() const { return !all_.empty(); }
   std::vector<Finding>& all() { return all_; }
+  const std::vector<Finding>& all() const { return all_; }
   void print(std::uint64_t orders, double seconds, PlaceNamer& namer) const;
   nlohmann::json json(PlaceNamer& namer) const;
+  std::vector<ReportedFinding> reported(PlaceNamer& namer) const;
 
  private:
   std::vector<Finding> all_;

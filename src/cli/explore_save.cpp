@@ -27,10 +27,15 @@ int exit_status_of(const explore::Problem& problem) {
     case Category::Failure:
     case Category::Abort:
       return static_cast<int>(problem.number & 0xff) != 0 ? static_cast<int>(problem.number & 0xff) : 1;
-    case Category::LostSend:
-    case Category::LostReceive:
-    case Category::NoFinalize: return 0;
-    default: return 1;
+    case Category::Deadlock:
+    case Category::Livelock:
+    case Category::Mismatch:
+    case Category::MpiError:
+    case Category::InvalidArgument:
+    case Category::Truncation:
+    case Category::Stalled:
+    case Category::Unstable: return 1;
+    default: return 0;  // nobody but us saw it
   }
 }
 
@@ -43,7 +48,8 @@ bool shows(const explore::RunResult& result, const Finding& finding) {
   });
 }
 
-// What the program said last, if it ended itself because something was wrong.
+}  // namespace
+
 void name_assertion(Finding& finding, int dir_fd) {
   if (finding.problem.category != Category::Crash || finding.problem.number != SIGABRT) return;
   const auto said = read_file_at(dir_fd, fmt::format("rank-{}.err", finding.problem.places[0].rank), 1u << 20, false);
@@ -56,14 +62,16 @@ void name_assertion(Finding& finding, int dir_fd) {
     }
 }
 
-}  // namespace
-
-std::string OrderKeeper::keep(Finding& finding, int ranks, const Play& play) {
+const std::string& OrderKeeper::home() {
   if (!home_) {
     home_ = make_trace_directory(wanted_, name_);
     set_latest(*home_);
   }
-  const NewTrace order = make_trace_directory(fmt::format("{}/order-{}", home_->path, finding.order), "");
+  return home_->path;
+}
+
+std::string OrderKeeper::keep(Finding& finding, int ranks, OrderFacts facts, const Play& play) {
+  const NewTrace order = make_trace_directory(fmt::format("{}/order-{}", home(), finding.order), "");
   const int dir_fd = order.fd.get();
   trace::Manifest manifest = describe_run(command_, mpi_);
   manifest.explored = true;
@@ -84,7 +92,12 @@ std::string OrderKeeper::keep(Finding& finding, int ranks, const Play& play) {
   manifest.complete = true;
   const bool fails = !finding.problem.places.empty();
   manifest.exit_status = fails ? exit_status_of(finding.problem) : 0;
-  manifest.ended = fails ? category_name(finding.problem.category) : "exit status 0";
+  manifest.ended = fails ? engine::category_name(finding.problem.category) : "exit status 0";
+  facts.options = finding.options;
+  facts.buffering = finding.buffering;
+  // An assertion was a crash until now.
+  if (fails && !facts.categories.empty()) facts.categories[0] = engine::category_name(finding.problem.category);
+  write_order_facts(dir_fd, facts);
   if (!finding.problem.words.empty()) manifest.ended += ": " + finding.problem.words;
   if (const auto notes = read_file_at(dir_fd, "notes", 8u << 20, false)) manifest.notes = *notes;
   value_or_fail(trace::write_manifest(dir_fd, manifest));

@@ -38,7 +38,7 @@ Troupe::Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, in
   // The same addresses in every run, so that a program that looks at them does the same.
   const int before = ::personality(0xffffffff);
   if (before >= 0) ::personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
-  job_.emplace(Job::start_all(processes));
+  job_.emplace(Job::start_all(processes, true));
   if (before >= 0) ::personality(static_cast<unsigned long>(before));
 }
 
@@ -50,11 +50,13 @@ Troupe::~Troupe() {
   if (job_ && !job_->await_descendants(std::chrono::milliseconds(2000))) job_->terminate();
 }
 
-void Troupe::await_readiness(double patience) {
+bool Troupe::await_readiness(double patience) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
   for (const auto& stage : stages_) {
     const auto ready = static_cast<std::uint32_t>(ServerState::Ready);
     while (stage.get()->server.load(std::memory_order_acquire) != ready) {
+      if (stage.get()->server.load(std::memory_order_acquire) == static_cast<std::uint32_t>(ServerState::Early))
+        return false;
       const std::timespec timeout{0, 50'000'000};
       virtual_world::futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
       if (const auto status = job_->poll())
@@ -64,6 +66,7 @@ void Troupe::await_readiness(double patience) {
         fail("the program has not called MPI_Init within {:.0f} s (--step-timeout)", patience);
     }
   }
+  return true;
 }
 
 std::optional<std::string> Troupe::trouble() {

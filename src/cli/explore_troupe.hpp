@@ -19,8 +19,8 @@ class Troupe {
   Troupe(const Troupe&) = delete;
   Troupe& operator=(const Troupe&) = delete;
 
-  // Until all have come out of MPI_Init.
-  void await_readiness(double patience);
+  // Until all have come out of MPI_Init. False: the program calls MPI before that (ServerState::Early).
+  bool await_readiness(double patience);
 
   std::size_t size() const { return stages_.size(); }
   virtual_world::Stage* stage(std::size_t index) const { return stages_[index].get(); }

@@ -146,7 +146,8 @@ std::string why_nothing_seen(const std::vector<std::string>& command, const Foun
   if (found.program_mpi.empty() && !found.program_is_script)
     return program +
            " does not use an MPI library that Reprise knows (libmpi.so.40, libmpich.so.12, libmpi.so.12); if " +
-           "it starts an MPI program, or loads MPI by dlopen, name the MPI with --mpi; if it has threads only, --mpi none";
+           "it starts an MPI program, or loads MPI by dlopen, name the MPI with --mpi; if it has threads only, --mpi "
+           "none";
   if (found.program_is_script)
     return program + " is a script; if what it runs uses another MPI than the launcher's, name it with --mpi";
   return program + " ended before MPI_Init, or LD_PRELOAD did not reach it (a privileged or container program, or " +

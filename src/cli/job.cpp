@@ -89,10 +89,13 @@ struct Prepared {
   ::_exit(kNotFound);
 }
 
-[[noreturn]] void become_all(const std::vector<Prepared>& processes, int report, const sigset_t& mask) {
+[[noreturn]] void become_all(const std::vector<Prepared>& processes, int report, const sigset_t& mask, bool bound) {
+  if (bound) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // their own parent is this process
   for (const Prepared& process : processes)
     if (::fork() == 0) become(process, report, mask);
   restore_handlers();
+  if (bound)
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::close(report);
   int first = 0;
@@ -109,7 +112,7 @@ struct Prepared {
 
 }  // namespace
 
-Job Job::start_all(const std::vector<Process>& processes) {
+Job Job::start_all(const std::vector<Process>& processes, bool bound) {
   if (processes.empty() || processes[0].command.empty()) throw UserError("there is no command to run");
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) fail("cannot make a pipe: {}", error_text(errno));
@@ -128,7 +131,7 @@ Job Job::start_all(const std::vector<Process>& processes) {
   install_handlers();
   const pid_t child = ::fork();
   if (child == 0 && prepared.size() == 1) become(prepared[0], report_out.get(), mask);
-  if (child == 0) become_all(prepared, report_out.get(), mask);
+  if (child == 0) become_all(prepared, report_out.get(), mask, bound);
   const int fork_error = errno;
   handed_to = child;
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);

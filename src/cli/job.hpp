@@ -29,7 +29,8 @@ class Job {
   // Throws UserError with status 126 or 127 when the command cannot be started.
   static Job start(const Process& process) { return start_all({process}); }
   // Several side by side: a process of their own starts them, and ends as the first of them that did not end well.
-  static Job start_all(const std::vector<Process>& processes);
+  // `bound`: signals are not handed on to them, and they can be told when this process is gone (PR_SET_PDEATHSIG).
+  static Job start_all(const std::vector<Process>& processes, bool bound = false);
   Job(Job&& other) noexcept;
   Job& operator=(Job&&) = delete;
   ~Job();  // restores signal handling; does not end anything

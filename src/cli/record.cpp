@@ -25,6 +25,7 @@
 #include "cli/leftovers.hpp"
 #include "cli/libraries.hpp"
 #include "cli/options.hpp"
+#include "cli/record.hpp"
 #include "cli/run_manifest.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
@@ -34,15 +35,6 @@
 namespace reprise::cli {
 
 namespace {
-
-struct Options {
-  std::string directory;
-  std::string mpi;
-  std::string data;            // whose values are recorded, too
-  std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
-  bool no_deadlocks = false;   // threads are not watched
-  bool quiet = false;
-};
 
 // Launchers note the children that they reap in `exits`; these are the ones that came to us.
 void note_exits(int dir_fd, const Job& job) {
@@ -106,7 +98,7 @@ void name_notes(const std::vector<TraceNote>& notes) {
   std::set<std::string> named;
   for (const TraceNote& note : notes) {
     if (!named.insert(note.key + note.text).second) continue;
-    if (note.key == "deadlock") continue;
+    if (note.key == "deadlock" || note.key.starts_with("finding")) continue;
     if (note.key == "unsupported")
       say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
     else if (note.key == "not-replayable")
@@ -150,7 +142,9 @@ std::string ranks_in_full(const std::string& text) {
   return full;
 }
 
-int record(const std::vector<std::string>& command, const Options& options) {
+}  // namespace
+
+RecordedTrace record(const std::vector<std::string>& command, const RecordOptions& options) {
   const ChosenMpi mpi = choose_mpi(command, options.mpi);
   const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
   const int dir_fd = trace.fd.get();
@@ -165,6 +159,7 @@ int record(const std::vector<std::string>& command, const Options& options) {
   if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", ranks_in_full(options.data));
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
   if (mpi.found.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
+  if (options.checks) settings.emplace_back("REPRISE_CHECKS", "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   const auto started = std::chrono::steady_clock::now();
@@ -191,13 +186,13 @@ int record(const std::vector<std::string>& command, const Options& options) {
   const auto ranks = ranks_with_logs(dir_fd);
   if (ranks.empty()) {
     say_deadlocks(watch->unsaid(read_trace_notes(dir_fd, manifest)));  // before MPI_Init
-    return nothing_recorded(trace, command, mpi.found, status);
+    return {"", nothing_recorded(trace, command, mpi.found, status)};
   }
   const analyze::RunEnd end = analyze::read_run_end(dir_fd, manifest, ranks, launcher);
   if (mpi.found.mpi == kNoMpi && made_no_call(end)) {
     for (const std::string& name : trace_files(dir_fd))
       if (name.starts_with("rank-")) ::unlinkat(dir_fd, name.c_str(), 0);
-    return nothing_recorded(trace, command, mpi.found, status);
+    return {"", nothing_recorded(trace, command, mpi.found, status)};
   }
   manifest.ranks = std::max<std::uint32_t>(end.world, ranks.back() + 1);
   manifest.logs = static_cast<std::uint32_t>(ranks.size());
@@ -219,13 +214,11 @@ int record(const std::vector<std::string>& command, const Options& options) {
   name_notes(notes);
   if (const auto unsaid = watch->unsaid(notes); !unsaid.empty()) say_deadlocks(unsaid);
   if (!options.quiet) summarise(end, trace, status == 0 ? "" : " (" + end.words + ")");
-  return exit_code(status);
+  return {trace.path, exit_code(status)};
 }
 
-}  // namespace
-
 int record_command(int argc, char** argv) {
-  Options options;
+  RecordOptions options;
   OptionParser parser("record",
                       "Runs a command and records what its ranks do, so that `reprise replay` can repeat it exactly.\n"
                       "The exit status is the command's own (128+N if it was ended by signal N).",
@@ -253,7 +246,7 @@ int record_command(int argc, char** argv) {
     fail("record: the command goes after \"--\": reprise record -- {}", printable(shell_words(line.own)));
   if (const auto status = parser.parse(line.own)) return *status;
   if (line.command.empty()) fail("record: which command? For example: reprise record -- mpirun -n 4 ./app");
-  return record(line.command, options);
+  return record(line.command, options).exit_status;
 }
 
 }  // namespace reprise::cli

@@ -108,7 +108,7 @@ int replay_command(int argc, char** argv) {
   if (alone.size() != 1 && debugger.any())
     fail("replay: a debugger holds one process: say which with --rank R (recorded with --data R)");
   if (!debugger.server.empty() && debugger.server.find(':') == std::string::npos)
-    debugger.server.insert(0, ":");  // a port alone
+    debugger.server = ":" + debugger.server;  // a port alone
   if (!alone.empty())
     return solo_replay(
         trace, {alone, options.yes, options.quiet, options.ignore_sent, options.stall_seconds, debugger, line.command});

@@ -154,7 +154,8 @@ std::string only_order_in(const std::string& path) {
   if (orders.empty()) return path;
   std::sort(orders.begin(), orders.end());
   if (orders.size() > 1)
-    fail("{} holds {} failing orders; name one, for example {}/{}", printable(path), orders.size(), printable(path), orders[0]);
+    fail("{} holds {} failing orders; name one, for example {}/{}", printable(path), orders.size(), printable(path),
+         orders[0]);
   return path + '/' + orders[0];
 }
 

@@ -14,6 +14,7 @@ namespace reprise::engine {
 enum class Mode : std::uint8_t {
   Passive,  // nothing to do here: not under Reprise, a forked child, after the end, or recording is impossible
   Armed,    // told to record or replay, but nothing has happened yet
+  Over,     // a virtual rank after MPI_Finalize
   Record,
   Replay,
   Doctor,   // only count calls and say that this rank was seen

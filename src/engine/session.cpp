@@ -37,6 +37,7 @@ Configuration read_environment() {
   configuration.monitor = environment("REPRISE_MONITOR");
   configuration.plain = *environment("REPRISE_PLAIN") == '1';
   configuration.finds_deadlocks = *environment("REPRISE_DEADLOCKS") != '0';
+  configuration.checks = *environment("REPRISE_CHECKS") == '1';
   configuration.data = environment("REPRISE_DATA");
   if (*environment("REPRISE_DATA_LIMIT"))
     configuration.data_limit = std::strtoull(environment("REPRISE_DATA_LIMIT"), nullptr, 10);
@@ -110,6 +111,10 @@ void Session::decline(const std::string& why) {
 }
 
 void Session::becomes_virtual_rank() { g_mode.store(Mode::Explore, std::memory_order_relaxed); }
+
+void Session::virtual_rank_is_over() {
+  if (mode() == Mode::Explore) g_mode.store(Mode::Over, std::memory_order_relaxed);
+}
 
 void Session::records_from_here(const char* directory, std::uint64_t trace_id, std::uint32_t rank) {
   configuration_.mode = Mode::Record;

@@ -34,6 +34,7 @@ struct Configuration {
   bool stops_at_end = false;               // of a run that was cut off, for a debugger
   bool explored = false;                   // replaying: an order that was explored
   bool finds_deadlocks = true;             // among threads
+  bool checks = false;                     // recording: what is wrong with the program's calls is noted
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
 };
 
@@ -69,6 +70,8 @@ class Session {
 
   // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
   void becomes_virtual_rank();
+  // It has been through MPI_Finalize.
+  void virtual_rank_is_over();
   void records_from_here(const char* directory, std::uint64_t trace_id, std::uint32_t rank);
 
   // Recording: are the values that reach this rank recorded, too?

@@ -67,6 +67,11 @@ Answer Matcher::answer(Asker& asker, std::vector<std::uint32_t> reported) {
     Report report = report_on(*found);
     report.index = index;
     report.operation = id;
+    const std::uint64_t content = found->kind == Operation::Kind::Receive && at_receive(found->index).took >= 0
+                                      ? mail(at_receive(found->index).took).content
+                                      : 0;
+    remember(rank, {5, index, static_cast<std::uint64_t>(report.source), static_cast<std::uint64_t>(report.tag),
+                    report.bytes, content});
     if (found->kind == Operation::Kind::Receive) {
       saw_receive(found->index, event);
     } else if (found->kind == Operation::Kind::Send) {
@@ -160,6 +165,7 @@ Answer Matcher::answer_no(Asker& asker) {
     needs_check_ = true;
   }
   ++who.refusals[place_of_poll(asker)];
+  remember(asker.rank, {6});
   asker.asks = false;
   Answer answer;
   answer.rank = asker.rank;
@@ -182,6 +188,8 @@ Answer Matcher::answer_probe(Asker& asker, int number) {
   report.tag = message.tag;
   report.bytes = message.bytes;
   report.data = message.data;
+  remember(rank,
+           {7, static_cast<std::uint64_t>(message.source), static_cast<std::uint64_t>(message.tag), message.bytes});
   was_there(number, event);
   needs_check_ = true;
   if (asker.question.kind == Question::Kind::Take) {

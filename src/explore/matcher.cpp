@@ -25,8 +25,19 @@ Matcher::Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound, std::
 
 // --- what the ranks do -----------------------------------------------------------------------------------------------
 
+void Matcher::remember(int rank, std::initializer_list<std::uint64_t> what) {
+  std::uint64_t& history = at(rank).history;
+  for (const std::uint64_t word : what) {
+    history = (history ^ word) * 0x9e3779b97f4a7c15ull;
+    history ^= history >> 32;
+  }
+}
+
 void Matcher::send(int rank, OperationId id, Message message, SendMode mode) {
   message.source = rank;
+  message.iteration = at(rank).iterations[message.site]++;
+  remember(rank, {1, message.site, message.comm, static_cast<std::uint64_t>(message.dest),
+                  static_cast<std::uint64_t>(message.tag), message.bytes, message.content});
   message.number = at(rank).sends++;
   message.sent_at = new_event(rank);
   // A ready send is a standard send whose receive is there; whether it always is, is another question.
@@ -41,7 +52,8 @@ void Matcher::send(int rank, OperationId id, Message message, SendMode mode) {
   messages_.push_back(message);
 }
 
-void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function) {
+void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function,
+                      bool in_region) {
   const int number = static_cast<int>(receives_.size());
   Receive receive;
   receive.rank = rank;
@@ -49,6 +61,11 @@ void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint6
   receive.posted_at = new_event(rank);
   receive.site = site;
   receive.function = function;
+  receive.iteration = at(rank).iterations[site]++;
+  receive.in_region = in_region;
+  if (wanted.source == kAnybody) receive.wildcard = at(rank).wildcards++;
+  remember(rank,
+           {2, site, wanted.comm, static_cast<std::uint64_t>(wanted.source), static_cast<std::uint64_t>(wanted.tag)});
   receive.may_be_cancelled = cancelled_sites_.contains(site);
   receives_.push_back(std::move(receive));
   at(rank).receives.push_back(number);
@@ -69,6 +86,7 @@ void Matcher::cancel(int rank, OperationId id) {
 
 void Matcher::enter(int rank, OperationId id, Entrance entrance) {
   Rank& who = at(rank);
+  remember(rank, {3, entrance.comm, entrance.signature, entrance.site});
   const std::uint64_t key = digest(entrance.comm, who.collectives[entrance.comm]++);
   Collective& collective = collectives_[key];
   const int number = static_cast<int>(members_.size());
@@ -95,6 +113,13 @@ void Matcher::ask(int rank, Question question, std::uint32_t thread) {
   who.sleeps = false;
   who.will_say_yes = false;
   who.dead = false;
+  if (!question.looks_only) {
+    ++at(rank).asked;
+    question.iteration = at(rank).iterations[question.site ^ 1]++;  // apart from what is posted there
+    const bool probes = question.kind == Question::Kind::Probe || question.kind == Question::Kind::Take;
+    if (probes && !question.may_say_no && question.wanted.source == kAnybody) question.wildcard = at(rank).wildcards++;
+    remember(rank, {4, static_cast<std::uint64_t>(question.kind), question.site});
+  }
   who.question = std::move(question);
 }
 
@@ -108,6 +133,12 @@ std::vector<Matcher::Open> Matcher::questions(int rank) const {
   for (const Asker& asker : at(rank).askers)
     if (asker.asks) open.push_back({asker.thread, &asker.question});
   return open;
+}
+
+std::optional<std::uint32_t> Matcher::wildcard_number(const Choice& choice) const {
+  if (choice.about == Choice::About::Receive) return at_receive(choice.subject).wildcard;
+  if (choice.about == Choice::About::Question) return question(choice.rank, choice.subject)->wildcard;
+  return std::nullopt;
 }
 
 bool Matcher::asks(int rank) const {

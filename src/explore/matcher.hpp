@@ -60,6 +60,9 @@ struct Message {
   std::uint32_t there_at = UINT32_MAX;  // event of its receiver before which it had come, as was seen
   std::uint64_t site = 0;
   std::uint32_t function = 0;
+  std::uint32_t iteration = 0;  // how often its sender has sent from there before
+  bool in_region = false;       // that the program wants to be explored
+  std::uint64_t content = 0;    // a digest of its bytes, if anybody wants to know
 };
 
 struct Receive {
@@ -76,6 +79,9 @@ struct Receive {
   bool may_be_cancelled = false;           // the program may yet do so, as long as it does not wait for it
   std::uint64_t site = 0;
   std::uint32_t function = 0;
+  std::uint32_t iteration = 0;            // how often its rank has received there before
+  bool in_region = false;                 // that the program wants to be explored
+  std::optional<std::uint32_t> wildcard;  // which of its rank's receives and probes for anybody it is
 
   bool decided() const { return took >= 0 || cancelled; }
   bool asleep() const { return !decided() && sleeps; }
@@ -115,7 +121,10 @@ struct Question {
   Wanted wanted;
   std::uint64_t site = 0;
   std::uint32_t function = 0;
-  bool looks_only = false;  // Reprise itself wants to know: the truth, and nothing follows from it
+  std::uint32_t iteration = 0;            // how often the rank has asked there before
+  bool in_region = false;                 // that the program wants to be explored
+  std::optional<std::uint32_t> wildcard;  // as of a receive
+  bool looks_only = false;                // Reprise itself wants to know: the truth, and nothing follows from it
 };
 
 // What a rank is told about one of its operations, or about a message that a probe has found.
@@ -167,7 +176,8 @@ class Matcher {
 
   // -- what the ranks do, each in its own order --
   void send(int rank, OperationId id, Message message, SendMode mode);
-  void receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function);
+  void receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function,
+               bool in_region = false);
   void cancel(int rank, OperationId id);
   void enter(int rank, OperationId id, Entrance entrance);
   // Each thread of a rank may ask something.
@@ -206,6 +216,16 @@ class Matcher {
     const Question* question = nullptr;
   };
   std::vector<Open> questions(int rank) const;
+  const Question* question(int rank, int number) const {
+    return &at(rank).askers[static_cast<std::size_t>(number)].question;
+  }
+  // How many questions it has asked.
+  std::uint32_t asked_by(int rank) const { return at(rank).asked; }
+  // Which of its rank's receives and probes for anybody a choice is about.
+  std::optional<std::uint32_t> wildcard_number(const Choice& choice) const;
+  // A digest of what a rank has done and heard so far. Ranks with the same one are in the same state, as far as one can
+  // see.
+  std::uint64_t history_of(int rank) const { return at(rank).history; }
   bool asks(int rank) const;
   bool has_ended(int rank) const { return at(rank).ended; }
   const std::vector<Message>& messages() const { return messages_; }
@@ -272,8 +292,12 @@ class Matcher {
     std::unordered_map<OperationId, Operation> operations;
     std::uint32_t events = 0;
     std::uint32_t sends = 0;
-    OperationId taken = 0x80000000u;                            // numbers for what MPI_Mprobe takes
-    std::unordered_map<std::uint64_t, std::uint32_t> refusals;  // thread and call site -> polls that said no in a row
+    std::uint32_t asked = 0;
+    std::uint32_t wildcards = 0;
+    std::uint64_t history = 0;
+    std::unordered_map<std::uint64_t, std::uint32_t> iterations;  // call site -> how often it was there
+    OperationId taken = 0x80000000u;                              // numbers for what MPI_Mprobe takes
+    std::unordered_map<std::uint64_t, std::uint32_t> refusals;    // thread and call site -> polls that said no in a row
     std::unordered_map<std::uint64_t, std::uint32_t> collectives;  // communicator -> how many it has entered
   };
   struct Collective {
@@ -323,6 +347,7 @@ class Matcher {
   Answer answer_no(Asker& asker);
   Answer answer_probe(Asker& asker, int message);
   std::uint32_t new_event(int rank) { return at(rank).events++; }
+  void remember(int rank, std::initializer_list<std::uint64_t> what);
   void was_there(int message, std::uint32_t event);
   void saw_receive(int receive, std::uint32_t event);
   bool concerns_others(int receive) const;

@@ -37,6 +37,30 @@ std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
   return digest ^ digest >> 29;
 }
 
+std::uint32_t function_of(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word & (virtual_world::kInRegion - 1));
+}
+
+bool is_in_region(std::uint64_t word, RunResult& result) {
+  const bool is = (word & virtual_world::kInRegion) != 0;
+  result.has_regions |= is;
+  return is;
+}
+
+// Of a message: its label (frontends/mpi/live) and its bytes.
+std::uint64_t contents(const char* at, std::uint64_t bytes) {
+  std::uint64_t runs = 0;
+  std::memcpy(&runs, at + 16, sizeof runs);
+  const std::uint64_t all = 8 * (3 + 2 * (runs >> 1)) + bytes;
+  std::uint64_t digest = all;
+  for (std::uint64_t i = 0; i < all; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at + i, std::min<std::uint64_t>(8, all - i));
+    digest = mix(digest, word);
+  }
+  return digest;
+}
+
 template <class Word>
 void put_string(char (&to)[1024], const Word& text) {
   const std::size_t size = std::min(text.size(), sizeof to - 1);
@@ -130,6 +154,22 @@ void Run::note_end(int rank, RunResult& result) {
   }
 }
 
+// Two threads of a rank in MPI at once, where it was told that there would be one at a time.
+void Run::look_for_crowds(RunResult& result) const {
+  constexpr std::uint32_t kOneAtATime = 2;  // MPI_THREAD_SERIALIZED, in both MPIs
+  if (stage_->thread_level != kOneAtATime) return;
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    Problem problem{Category::ThreadLevel, {}, 0, "two threads call MPI at the same time", false};
+    for (const auto& [thread, question] : matcher_.questions(rank))
+      if (question->kind != Question::Kind::Pause && question->site != 0)
+        problem.places.push_back({rank, thread, question->site, question->function, "", 0});
+    const bool is_known = std::any_of(result.problems.begin(), result.problems.end(), [&](const Problem& other) {
+      return other.category == Category::ThreadLevel && other.places[0].rank == rank;
+    });
+    if (problem.places.size() > 1 && !is_known) result.problems.push_back(std::move(problem));
+  }
+}
+
 void Run::read_scripts(RunResult& result) {
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
@@ -162,20 +202,23 @@ void Run::read_script(int rank, RunResult& result) {
         message.bytes = words[5];
         message.data = words[6];
         message.site = words[7];
-        message.function = static_cast<std::uint32_t>(words[8]);
+        message.function = function_of(words[8]);
+        message.in_region = is_in_region(words[8], result);
+        if (options_.wants_contents && message.data != 0)
+          message.content = contents(reinterpret_cast<const char*>(stage_) + message.data, message.bytes);
         matcher_.send(rank, static_cast<OperationId>(words[0]), message, static_cast<SendMode>(words[4]));
         break;
       }
       case Act::Receive:
         matcher_.receive(rank, static_cast<OperationId>(words[0]), {words[1], as_number(words[2]), as_number(words[3])},
-                         words[4], static_cast<std::uint32_t>(words[5]));
+                         words[4], function_of(words[5]), is_in_region(words[5], result));
         break;
       case Act::Cancel: matcher_.cancel(rank, static_cast<OperationId>(words[0])); break;
       case Act::Enter: {
         Entrance entrance;
         entrance.comm = words[1];
         entrance.signature = words[2];
-        entrance.function = static_cast<std::uint32_t>(words[3]);
+        entrance.function = function_of(words[3]);
         entrance.detail = as_number(words[4]);
         entrance.data = words[5];
         entrance.site = words[6];
@@ -192,7 +235,8 @@ void Run::read_script(int rank, RunResult& result) {
         question.looks_only = (words[2] & virtual_world::kOwnLook) != 0;
         question.wanted = {words[3], as_number(words[4]), as_number(words[5])};
         question.site = words[6];
-        question.function = static_cast<std::uint32_t>(words[7]);
+        question.function = function_of(words[7]);
+        question.in_region = is_in_region(words[7], result);
         for (std::size_t i = 8; i < count; ++i) question.operations.push_back(static_cast<OperationId>(words[i]));
         matcher_.ask(rank, std::move(question), static_cast<std::uint32_t>(words[0]));
         break;
@@ -216,14 +260,24 @@ void Run::read_script(int rank, RunResult& result) {
         matcher_.ended(rank);
         break;
       case Act::Error:
-        result.problems.push_back({Category::MpiError,
-                                   {{rank, 0, words[1], static_cast<std::uint32_t>(words[2]), "", 0}},
-                                   as_number(words[0]),
-                                   std::string(reinterpret_cast<const char*>(words + 3)),
+        result.problems.push_back({static_cast<Category>(words[0]),
+                                   {{rank, 0, words[2], static_cast<std::uint32_t>(words[3]), "", 0}},
+                                   as_number(words[1]),
+                                   std::string(reinterpret_cast<const char*>(words + 4)),
                                    false});
         fatal_ = true;
         matcher_.ended(rank);
         break;
+      case Act::Finding: {
+        Problem problem{
+            static_cast<Category>(words[0]), {}, 0, std::string(reinterpret_cast<const char*>(words + 7)), false};
+        for (const std::uint64_t* place = words + 1; place < words + 7; place += 3)
+          if (place[1] != 0 || place == words + 1)
+            problem.places.push_back({as_number(place[0]) < 0 ? rank : as_number(place[0]), 0, place[1],
+                                      static_cast<std::uint32_t>(place[2]), "", 0});
+        result.problems.push_back(std::move(problem));
+        break;
+      }
       case Act::Finish:
         ends_[static_cast<std::size_t>(rank)].finished = true;
         matcher_.ended(rank);
@@ -313,6 +367,24 @@ std::uint64_t Run::digest_of(const Choice& choice) const {
   return digest;
 }
 
+std::optional<std::uint32_t> Run::decide(const Choice& choice, const std::vector<std::uint32_t>& given,
+                                         RunResult& result) {
+  const auto count = static_cast<std::uint32_t>(choice.options.size());
+  if (count == 1) return 0;
+  Step step{0, count, digest_of(choice), {}, {}};
+  const std::size_t depth = result.steps.size();
+  if (options_.guide) {
+    step.tried = options_.guide->options({matcher_, choice, history_, depth, given.size(), options_.walk});
+    if (step.tried.empty()) return std::nullopt;
+    step.option = step.tried.front();
+  }
+  if (depth < given.size()) step.option = given[depth];
+  if (step.option < count) step.meaning = constraint_of(matcher_, choice, choice.options[step.option]);
+  history_ = mix(mix(history_, step.digest), step.option);
+  result.steps.push_back(std::move(step));
+  return result.steps.back().option;
+}
+
 void Run::clear_output() const {
   for (std::uint32_t rank = 0; !options_.output.empty() && rank < stage_->ranks; ++rank)
     for (const char* kind : {"out", "err"}) ::unlink(fmt::format("{}/rank-{}.{}", options_.output, rank, kind).c_str());
@@ -337,24 +409,25 @@ RunResult Run::play(const std::vector<std::uint32_t>& given) {
   for (;;) {
     if (!await_quiescence(result)) break;
     read_scripts(result);
+    look_for_crowds(result);
     if (fatal_ && !matcher_.anybody_asleep()) break;
     if (matcher_.mismatch()) break;
     auto answers = matcher_.settle();
     while (answers.empty()) {
       auto choice = matcher_.next_choice();
       if (!choice) break;
-      std::uint32_t option = 0;
-      if (choice->options.size() > 1) {
-        if (result.steps.size() < given.size()) option = given[result.steps.size()];
-        const auto count = static_cast<std::uint32_t>(choice->options.size());
-        result.steps.push_back({option, count, digest_of(*choice)});
-        if (option >= count) {
-          result.problems.push_back({Category::Unstable, {place_of(choice->rank)}, 0, "", false});
-          dismiss();
-          return result;
-        }
+      const auto option = decide(*choice, given, result);
+      if (!option) {
+        result.counts = false;
+        dismiss();
+        return result;
       }
-      answers = matcher_.apply(*choice, choice->options[option]);
+      if (*option >= choice->options.size()) {
+        result.problems.push_back({Category::Unstable, {place_of(choice->rank)}, 0, "", false});
+        dismiss();
+        return result;
+      }
+      answers = matcher_.apply(*choice, choice->options[*option]);
       if (answers.empty()) answers = matcher_.settle();
     }
     if (!answers.empty()) {

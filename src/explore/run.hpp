@@ -1,5 +1,5 @@
 // One run of all virtual ranks: what they do is told to a matcher, and its choices are taken as given, as far as they
-// are given, and then always the first.
+// are given, and then as a guide says.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/category.hpp"
+#include "explore/guide.hpp"
 #include "explore/matcher.hpp"
 #include "virtual/stage.hpp"
 
@@ -18,23 +20,14 @@ struct Step {
   std::uint32_t option = 0;
   std::uint32_t options = 0;
   std::uint64_t digest = 0;  // of what there was to choose: the same in every run that came here
+  // Which options are tried there, the likeliest first, if they are not all; and what this one means.
+  std::vector<std::uint32_t> tried;
+  Constraint meaning;
+
+  bool deviates() const { return !tried.empty() && tried.front() != option; }
 };
 
-enum class Category : std::uint8_t {
-  Deadlock,
-  Livelock,
-  Mismatch,   // of collectives
-  Crash,      // a signal
-  Assertion,  // the program itself says that something is wrong
-  Failure,    // a non-zero exit status
-  Abort,      // MPI_Abort
-  MpiError,   // an error class that nobody handled
-  LostSend,   // at the end
-  LostReceive,
-  NoFinalize,
-  Stalled,   // a rank computes for ever
-  Unstable,  // the program does not do the same again
-};
+using engine::Category;
 
 // Where a rank is, or was.
 struct Place {
@@ -64,6 +57,7 @@ struct RunResult {
   std::vector<int> blocked;                   // ranks
   std::vector<std::string> output;            // per rank, if it was kept
   std::set<std::uint64_t> decided_too_early;  // Matcher::decided_too_early
+  bool has_regions = false;                   // the program says what is to be explored
   std::string trouble;                        // it could not be played at all
 };
 
@@ -76,6 +70,9 @@ struct RunOptions {
   std::string trace;   // a directory: the run is recorded
   std::string files;   // a directory: the ranks work there
   std::uint64_t trace_id = 0;
+  Guide* guide = nullptr;       // none: every option is tried, in the order in which they come
+  std::uint64_t walk = 0;       // Situation::walk
+  bool wants_contents = false;  // digests of messages
 };
 
 // Plays on one stage, whose server is ready.
@@ -85,6 +82,8 @@ class Run {
   RunResult play(const std::vector<std::uint32_t>& given);
 
  private:
+  // The option that is taken; none if there is no such run.
+  std::optional<std::uint32_t> decide(const Choice& choice, const std::vector<std::uint32_t>& given, RunResult& result);
   struct RankEnd {
     bool finished = false;  // MPI_Finalize
     bool over = false;      // the process has ended
@@ -95,6 +94,7 @@ class Run {
   bool await_quiescence(RunResult& result);
   void read_scripts(RunResult& result);
   void read_script(int rank, RunResult& result);
+  void look_for_crowds(RunResult& result) const;
   void note_end(int rank, RunResult& result);
   void reply(int rank, const std::vector<const Answer*>& answers);
   void resume(const std::vector<Answer>& answers);
@@ -116,6 +116,7 @@ class Run {
   std::vector<RankEnd> ends_;
   std::vector<std::vector<Place>> locked_;  // by rank: threads that wait for each other
   std::vector<bool> waiting_;               // ranks that wait for a reply
+  std::uint64_t history_ = 0;               // of the choices
   bool fatal_ = false;                      // the whole job would be over
   bool livelock_ = false;
 };

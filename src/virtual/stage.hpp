@@ -41,6 +41,7 @@ enum class ServerState : std::uint32_t {
   Begin,  // told to begin one
   Running,
   Quit,
+  Early,  // there will be no run: MPI was called before MPI_Init
 };
 
 struct Stage {
@@ -52,6 +53,8 @@ struct Stage {
   std::uint32_t records;              // this run is recorded
   std::int32_t server_pid;
   std::uint32_t thread_level;
+  std::uint32_t early_function;  // ServerState::Early
+  std::uint64_t early_site;
   char refusal[256];
   char output[1024];     // a directory
   char directory[1024];  // of the trace, if it is recorded
@@ -90,12 +93,17 @@ enum class Act : std::uint32_t {
   Blocked,  // thread, function, site, which thread it waits for or -1, and where that took what is wanted or 0
   More,     // only makes room for more acts; answered at once
   Abort,    // code, site, function
-  Error,    // class, site, function, 16 words of text: what MPI calls an error, and no handler of the program has got
+  Error,    // category, class, site, function, text: what MPI calls an error, and no handler of the program has got
+  Finding,  // category, rank or -1, site, function, and the same for the other half of it, text: something is wrong
   Finish,   // MPI_Finalize
 };
 inline constexpr std::uint64_t act_word(Act act, std::size_t words) {
   return static_cast<std::uint64_t>(act) << 32 | static_cast<std::uint64_t>(words);
 }
+
+// In the word that says which function a send, a receive or a question is: the program wants this part of it explored.
+inline constexpr std::uint64_t kInRegion = std::uint64_t{1} << 31;
+inline constexpr std::size_t kTextWords = 16;  // of acts
 
 // Flags of a question.
 inline constexpr std::uint64_t kMaySayNo = 1;

@@ -30,10 +30,12 @@ import divergence
 import explore
 import families
 import faults
+import gallery
 import harness
 import hosts
 import languages
 import random_programs
+import reductions
 import scale
 import show
 import slurm
@@ -58,10 +60,12 @@ SUITES = {
     "threads": threads.cases,
     "solo": solo.cases,
     "explore": explore.cases,
+    "gallery": gallery.cases,
+    "reductions": reductions.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs", "bad_input"}  # the number of their cases depends on --repeat or --seeds
+SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "reductions"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 

@@ -20,11 +20,14 @@ struct Statement {
 };
 using Program = std::vector<std::vector<Statement>>;
 
-// One run: ranks do what they can, then choices are made as given, and then always the first.
+// One run: ranks do what they can, then choices are made as given, and then always the first, or as a guide says.
 class Play {
  public:
-  Play(const Program& program, Buffering buffering)
-      : program_(program), matcher_(static_cast<int>(program.size()), buffering, 100), at_(program.size()) {}
+  Play(const Program& program, Buffering buffering, Guide* guide = nullptr)
+      : program_(program),
+        guide_(guide),
+        matcher_(static_cast<int>(program.size()), buffering, 100),
+        at_(program.size()) {}
 
   RunResult run(const std::vector<std::uint32_t>& given) {
     RunResult result;
@@ -36,8 +39,16 @@ class Play {
         if (!choice) break;
         std::uint32_t option = 0;
         if (choice->options.size() > 1) {
-          if (result.steps.size() < given.size()) option = given[result.steps.size()];
-          result.steps.push_back({option, static_cast<std::uint32_t>(choice->options.size()), 0});
+          Step step{0, static_cast<std::uint32_t>(choice->options.size()), 0, {}, {}};
+          const std::size_t depth = result.steps.size();
+          if (guide_) step.tried = guide_->options({matcher_, *choice, depth, depth, given.size()});
+          if (guide_ && step.tried.empty()) {
+            result.counts = false;
+            return result;
+          }
+          option = depth < given.size() ? given[depth] : guide_ ? step.tried.front() : 0;
+          step.option = option;
+          result.steps.push_back(std::move(step));
         }
         answers = matcher_.apply(*choice, choice->options[option]);
         if (answers.empty()) answers = matcher_.settle();
@@ -95,6 +106,7 @@ class Play {
   }
 
   const Program& program_;
+  Guide* guide_;
   Matcher matcher_;
   std::vector<std::size_t> at_;
   OperationId next_ = 1000;
@@ -107,7 +119,7 @@ struct Found {
   std::set<std::string> first_receives;  // of rank 0
 };
 
-Found explore(const Program& program, Buffering buffering, int workers = 1) {
+Found explore(const Program& program, Buffering buffering, int workers = 1, Guide* guide = nullptr) {
   Found found;
   std::set<std::vector<std::vector<std::string>>> relations;
   Search search({}, [&](std::uint64_t, RunResult& result) {
@@ -120,7 +132,7 @@ Found explore(const Program& program, Buffering buffering, int workers = 1) {
   std::vector<std::thread> threads;
   for (int i = 0; i < workers; ++i)
     threads.emplace_back([&] {
-      search.work([&](const std::vector<std::uint32_t>& given) { return Play(program, buffering).run(given); });
+      search.work([&](const std::vector<std::uint32_t>& given) { return Play(program, buffering, guide).run(given); });
     });
   for (std::thread& thread : threads) thread.join();
   found.orders = search.totals().orders;
@@ -218,6 +230,100 @@ TEST(Explore, LimitsEndTheSearch) {
   search.work([&](const std::vector<std::uint32_t>& given) { return Play(program, Buffering::Infinite).run(given); });
   EXPECT_EQ(search.totals().orders, 7u);
   EXPECT_TRUE(search.totals().stopped);
+}
+
+TEST(Explore, ASearchGoesOnWhereAnotherStopped) {
+  const Program program = racing(5);
+  std::set<std::vector<std::vector<std::string>>> seen;
+  std::uint64_t orders = 0;
+  std::vector<std::vector<std::uint32_t>> left = {{}};
+  while (!left.empty()) {
+    Limits limits;
+    limits.orders = 17;
+    Search search(limits, [&](std::uint64_t, RunResult& result) { seen.insert(result.taken); });
+    search.continue_with(left);
+    search.work([&](const std::vector<std::uint32_t>& given) { return Play(program, Buffering::Infinite).run(given); });
+    orders += search.totals().orders;
+    left = search.left();
+  }
+  EXPECT_EQ(orders, 120u);
+  EXPECT_EQ(seen.size(), 120u);
+}
+
+// --- smaller spaces --------------------------------------------------------------------------------------------------
+
+std::uint64_t orders_with(const GuideOptions& options, const Program& program) {
+  Guide guide(options);
+  const Found found = explore(program, Buffering::Infinite, 1, &guide);
+  EXPECT_EQ(found.orders, found.different);
+  return found.orders;
+}
+
+TEST(Guide, WithoutAReductionEverythingIsTried) { EXPECT_EQ(orders_with({}, racing(4)), 24u); }
+
+TEST(Guide, AFocusOnASenderTriesEveryPlaceOfIt) {
+  GuideOptions options;
+  options.focus.ranks = {2};
+  EXPECT_EQ(orders_with(options, racing(4)), 4u);
+  options.focus.ranks = {0};  // the receiver: that is everything
+  EXPECT_EQ(orders_with(options, racing(4)), 24u);
+}
+
+TEST(Guide, ALoopBoundLeavesTheFirstTimes) {
+  GuideOptions options;
+  options.loop_bound = 1;
+  EXPECT_EQ(orders_with(options, racing(4)), 4u);
+  options.loop_bound = 2;
+  EXPECT_EQ(orders_with(options, racing(4)), 12u);
+}
+
+TEST(Guide, BoundedMixingChangesOneDecisionAtATime) {
+  GuideOptions options;
+  options.mix = 0;
+  EXPECT_EQ(orders_with(options, racing(4)), 1u + 3 + 2 + 1);
+  options.mix = 9;
+  EXPECT_EQ(orders_with(options, racing(4)), 24u);
+}
+
+TEST(Guide, SendersThatHaveDoneTheSameStandForEachOther) {
+  GuideOptions options;
+  options.symmetric_by_history = true;
+  EXPECT_EQ(orders_with(options, racing(4)), 1u);
+  options.symmetric_by_history = false;
+  options.symmetric = {1, 2};  // 3 and 4 come as they like: 4! / 2!
+  EXPECT_EQ(orders_with(options, racing(4)), 12u);
+}
+
+TEST(Guide, OnlyWhatIsDemanded) {
+  GuideOptions options;
+  Constraint third;
+  third.rank = 0;
+  third.source = 3;
+  options.demanded = {third};
+  Guide guide(options);
+  const Found found = explore(racing(4), Buffering::Infinite, 1, &guide);
+  EXPECT_EQ(found.orders, 6u);
+  for (const std::string& all : found.first_receives) EXPECT_EQ(all[0], '3');
+}
+
+TEST(Guide, TheRecordedOrderComesFirst) {
+  GuideOptions options;
+  options.near = {{3, 1, 2}, {}, {}, {}};
+  Guide guide(options);
+  std::vector<std::string> firsts;
+  const Program program = racing(3);
+  Search search(
+      {},
+      [&](std::uint64_t, RunResult& result) {
+        std::string all;
+        for (const std::string& one : result.taken[0]) all += one;
+        firsts.push_back(all);
+      },
+      true);
+  search.work(
+      [&](const std::vector<std::uint32_t>& given) { return Play(program, Buffering::Infinite, &guide).run(given); });
+  ASSERT_EQ(firsts.size(), 6u);
+  EXPECT_EQ(firsts[0], "312");
 }
 
 // A program that comes to other choices than it did before.

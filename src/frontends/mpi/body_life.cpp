@@ -1,3 +1,4 @@
+#include "frontends/mpi/check/recorded.hpp"
 #include "frontends/mpi/body_life.hpp"
 
 #include <algorithm>
@@ -87,12 +88,15 @@ void mpi_started(int thread_level) {
   if (Entry::recording() && session.records_data()) record_at_border();
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
+  if (Entry::recording() && session.configuration().checks) check::check_recorded_run();
   if (Entry::replaying()) prepare_idle_requests();
   if (Entry::replaying() && session.configuration().explored) sys::leave_early();
   begin_giving_way(size);
 }
 
 void mpi_ends() {
+  if (Entry::recording() && Session::get().configuration().checks && !g_world_is_the_library)
+    check::end_of_recorded_run();
   if (Entry::recording()) {
     Session::Lock lock(Session::get());
     pending_receives().finalize();

@@ -1,10 +1,12 @@
 #include "frontends/mpi/entry.hpp"
 
 #include <string>
+#include <string_view>
 
 #include "engine/session.hpp"
 #include "frontends/function_table.hpp"
 #include "frontends/mpi/communicators.hpp"
+#include "frontends/mpi/live/live.hpp"
 
 namespace reprise::mpi {
 
@@ -34,10 +36,29 @@ void Entry::posted(int rc, const MPI_Request* request, Posts::Kind kind) {
   else g_posts.failed();
 }
 
-void Entry::wake() {
+namespace {
+
+// What may be called at any time (MPI 4.0, 11.4.1), or does no harm.
+bool is_legal_outside(Function function) {
+  const std::string_view name = kFunctionNames[static_cast<std::size_t>(function)];
+  for (const std::string_view begin :
+       {"MPI_Init", "MPI_Info_", "MPI_Error_", "MPI_Add_error_", "MPI_Session_", "MPI_Errhandler_", "MPI_Wtime"})
+    if (name.starts_with(begin)) return true;
+  return name.ends_with("_create_errhandler");
+}
+
+}  // namespace
+
+void Entry::wake(Function function, const void* caller) {
+  if (engine::mode() == Mode::Over) {
+    if (!is_legal_outside(function)) live::called_late(function, caller);
+    return;
+  }
   if (library_is_ours()) Session::get().wake(frontends::all_functions());
   else
     Session::get().decline(std::string("the program uses another MPI than ") + library_name() + "; choose with --mpi");
+  if (engine::mode() == Mode::Explore && !g_mpi_is_up && !is_legal_outside(function))
+    live::called_early(function, caller);
 }
 
 void let_others_post() { Session::get().posted(); }

@@ -42,6 +42,7 @@ struct ThreadState {
   bool own_look = false;  // Reprise itself asks the library something
   // The call in flight, for those below who want to know what they serve.
   Function function{};
+  Flavor flavor{};
   const void* caller = nullptr;
   const void* fortran_caller = nullptr;
   const void* fortran_types = nullptr;
@@ -156,8 +157,8 @@ class Entry {
   // True: not ours, just forward it. Otherwise this call is the outermost of its thread until the Entry ends.
   bool passive() {
     if (engine::mode() == Mode::Passive || t_inside) return true;
-    if (engine::mode() == Mode::Armed) [[unlikely]] {
-      wake();
+    if (engine::mode() <= Mode::Over) [[unlikely]] {
+      wake(function_, caller_);
       if (engine::mode() == Mode::Passive) return true;
     }
     t_inside = true;
@@ -168,6 +169,7 @@ class Entry {
     }
     t_state.through_fortran = through_fortran_;
     t_state.function = function_;
+    t_state.flavor = flavor_;
     t_state.caller = caller_;
     return false;
   }
@@ -196,7 +198,7 @@ class Entry {
   void new_communicator_later(const MPI_Comm* comm, MPI_Comm parent);
 
  private:
-  static void wake();
+  static void wake(Function function, const void* caller);
   static bool look_up_cancelled();
 
   Function function_;
@@ -219,6 +221,9 @@ class Outside {
   ~Outside() {
     t_inside = inside_;
     t_state = {saved_.opaque, saved_.through_fortran};
+    t_state.function = saved_.function;
+    t_state.flavor = saved_.flavor;
+    t_state.caller = saved_.caller;
   }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;

@@ -57,7 +57,8 @@ inline Real library_function(Function function, Flavor flavor = Flavor::Pmpi) {
     known = look_up_in_library(function, flavor);
   return reinterpret_cast<Real>(known);
 }
-// The same if a virtual rank stands in the library's place (live/live.hpp): the singleton below it, which does local work.
+// The same if a virtual rank stands in the library's place (live/live.hpp): the singleton below it, which does local
+// work.
 void* look_up_in_singleton(Function function);
 template <class Real>
 inline Real singleton_function(Function function) {
@@ -94,6 +95,7 @@ struct Handles {
   MPI_Message message_null;
   MPI_Errhandler errors_are_fatal;
   MPI_Info info_null;
+  MPI_Op op_null;
 };
 const Handles& handles();
 

@@ -4,6 +4,7 @@
 // calls it back comes in an order of MPI's own, and would stand between a call and its outcome.
 #include "engine/session.hpp"
 #include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/live/live.hpp"
 
 extern "C" {
 
@@ -15,5 +16,10 @@ REPRISE_INTERPOSED void reprise_event_at(const char* name, const void* caller) {
 }
 
 REPRISE_INTERPOSED void reprise_event(const char* name) { reprise_event_at(name, REPRISE_CALLER); }
+
+// reprise_explore_begin (1) and reprise_explore_end (-1).
+REPRISE_INTERPOSED void reprise_explore_region(int step) {
+  reprise::mpi::live::g_regions.fetch_add(step, std::memory_order_relaxed);
+}
 
 }  // extern "C"

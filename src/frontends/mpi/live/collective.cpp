@@ -11,28 +11,37 @@ using virtual_world::as_word;
 
 namespace {
 
-// What a contribution looks like: how many blocks, where each begins (from the start) and how long it is, and these.
+// What a contribution looks like: how many blocks; of each, where its label is (from the start) and how many bytes
+// follow that; and these.
 struct Blocks {
   const std::uint64_t* head;
   std::uint64_t size(std::size_t block) const { return block < head[0] ? head[2 + 2 * block] : 0; }
   // The last block lists where the others lead.
   std::size_t edge_to(int rank, std::size_t occurrence) const {
     const std::size_t last = head[0] - 1;
+    const char* const list = at(last)->data;
     for (std::size_t i = 0; i < size(last) / 4; ++i) {
       int to = 0;
-      std::memcpy(&to, at(last) + 4 * i, 4);
+      std::memcpy(&to, list + 4 * i, 4);
       if (to == rank && occurrence-- == 0) return i;
     }
     return head[0];
   }
-  const char* at(std::size_t block) const {
-    return reinterpret_cast<const char*>(head) + (block < head[0] ? head[1 + 2 * block] : 0);
+  std::optional<Label> at(std::size_t block) const {
+    if (block >= head[0]) return std::nullopt;
+    return Label(reinterpret_cast<const char*>(head) + head[1 + 2 * block]);
   }
 };
 
+constexpr std::uint64_t in_words(std::uint64_t bytes) { return (bytes + 7) & ~std::uint64_t{7}; }
+
 std::uint64_t lay_down(std::span<const Region> blocks, std::size_t readers) {
   std::uint64_t size = 8 * (1 + 2 * blocks.size());
-  for (const Region& block : blocks) size += block.bytes;
+  std::vector<std::vector<std::uint64_t>> labels;
+  for (const Region& block : blocks) {
+    labels.push_back(label_of(block));
+    size += 8 * labels.back().size() + in_words(block.bytes);
+  }
   const std::uint64_t data = actor().allot(size, static_cast<std::uint32_t>(readers));
   auto* const head = reinterpret_cast<std::uint64_t*>(actor().bytes(data));
   head[0] = blocks.size();
@@ -40,8 +49,10 @@ std::uint64_t lay_down(std::span<const Region> blocks, std::size_t readers) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     head[1 + 2 * i] = at;
     head[2 + 2 * i] = blocks[i].bytes;
-    pack(blocks[i], reinterpret_cast<char*>(head) + at);
-    at += blocks[i].bytes;
+    const std::uint64_t label = 8 * labels[i].size();
+    std::memcpy(reinterpret_cast<char*>(head) + at, labels[i].data(), label);
+    pack(blocks[i], reinterpret_cast<char*>(head) + at + label);
+    at += label + in_words(blocks[i].bytes);
   }
   return data;
 }
@@ -90,6 +101,7 @@ Collective::Collective(Function function, MPI_Comm comm)
       members_(known(comm)),
       peers_(members_->peers().members()),
       all_(all_members(*members_)),
+      posted_(check::here()),
       signature_(static_cast<std::uint64_t>(function)) {}
 
 void Collective::agrees_on_root(int root) {
@@ -116,10 +128,10 @@ void Collective::takes_edge(int peer, std::size_t occurrence, const Region& to) 
   waits_for(peer);
 }
 
-void Collective::combines(std::vector<int> peers, MPI_Count first, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                          void* to) {
+void Collective::combines(std::vector<int> peers, MPI_Count all, MPI_Count first, MPI_Count count, MPI_Datatype type,
+                          MPI_Op op, void* to) {
   for (const int peer : peers) waits_for(peer);
-  combines_.push_back({std::move(peers), first, count, type, op, to});
+  combines_.push_back({std::move(peers), static_cast<std::uint64_t>(all), first, count, type, op, to});
 }
 
 // --- neighbours ------------------------------------------------------------------------------------------------------
@@ -164,14 +176,36 @@ std::vector<std::pair<int, std::size_t>> Collective::incoming(bool same_block) c
 // --- life ------------------------------------------------------------------------------------------------------------
 
 // Along edges, a list of where they lead comes after the blocks.
-OperationId Collective::begin() {
+OperationId Collective::begin(bool for_long) {
+  std::vector<check::Lent::Part> parts;
+  for (const Region& given : gives_) parts.push_back(sent(given));
+  for (const Taken& taken : takes_) parts.push_back(received(taken.to));
+  for (const Combined& combined : combines_)
+    parts.push_back(received(region(combined.to, combined.count, combined.type)));
+  lent_ = std::make_unique<check::Lent>(parts, for_long);
+  for_long_ = for_long;
   if (!destinations_.empty())
     gives(destinations_.data(), static_cast<MPI_Count>(4 * destinations_.size()), handles().byte);
   const std::uint64_t data = lay_down(gives_, static_cast<std::size_t>(readers_));
   return enter(communicators().uid(comm_), signature_, function_, root_, data, all_, needs_);
 }
 
+// All members must give as much as is taken, and of the same type (MPI 4.0, 6.1). Where they do not,
+// what a library would do is anybody's guess; here the run goes on with what there is.
+void Collective::compare(int peer, const Label& label, std::uint64_t given, const Region& expected) {
+  std::string wrong;
+  if (given != expected.bytes)
+    wrong = std::to_string(given) + " bytes given, " + std::to_string(expected.bytes) + " expected";
+  else if (expected.signature) wrong = check::difference(label.signature, *expected.signature, given);
+  if (wrong.empty()) return;
+  check::Where from = label.from;
+  from.rank = peers_[static_cast<std::size_t>(peer)];
+  check::report(check::Category::CollectiveTypes, posted_, wrong.c_str(), from);
+}
+
 int Collective::finish(const std::vector<std::uint64_t>& contributions) {
+  if (lent_ && for_long_) lent_->end();
+  lent_.reset();
   std::vector<std::uint64_t> by_peer(peers_.size());
   for (std::size_t i = 0; i < peers_.size(); ++i)
     for (std::size_t j = 0; j < all_.size() && j < contributions.size(); ++j)
@@ -182,8 +216,10 @@ int Collective::finish(const std::vector<std::uint64_t>& contributions) {
     if (data == 0) continue;
     const Blocks blocks{reinterpret_cast<const std::uint64_t*>(actor().bytes(data))};
     const std::size_t block = taken.by_edge ? blocks.edge_to(me(), taken.block) : taken.block;
-    if (blocks.size(block) > taken.to.bytes) error = MPI_ERR_TRUNCATE;
-    unpack(blocks.at(block), blocks.size(block), taken.to);
+    const std::optional<Label> label = blocks.at(block);
+    if (!label) continue;
+    compare(taken.peer, *label, blocks.size(block), taken.to);
+    unpack(label->data, blocks.size(block), taken.to);
   }
   for (const Combined& combined : combines_)
     if (const int failed = combine(combined, by_peer)) error = failed;
@@ -214,10 +250,14 @@ int Collective::combine(const Combined& wanted, const std::vector<std::uint64_t>
     if (data == 0) continue;
     const Blocks blocks{reinterpret_cast<const std::uint64_t*>(actor().bytes(data))};
     const std::uint64_t skipped = static_cast<std::uint64_t>(wanted.first) * layout->size;
-    if (blocks.size(0) < skipped + count * layout->size) return MPI_ERR_TRUNCATE;
+    const std::optional<Label> label = blocks.at(0);
+    if (!label) continue;
+    compare(*peer, *label, blocks.size(0),
+            {nullptr, wanted.all * layout->size, layout, check::signature_of(wanted.type)});
+    if (blocks.size(0) < skipped + count * layout->size) continue;
     std::vector<char>& into = first ? sum : next;
-    const Region to{into.data() - lower, count * layout->size, layout};
-    unpack(blocks.at(0) + skipped, to.bytes, to);
+    const Region to{into.data() - lower, count * layout->size, layout, nullptr};
+    unpack(label->data + skipped, to.bytes, to);
     if (!first) {
       using Reduce = int (*)(const void*, void*, int, MPI_Datatype, MPI_Op);
       const int rc = singleton_function<Reduce>(Function::Reduce_local)(
@@ -227,8 +267,8 @@ int Collective::combine(const Combined& wanted, const std::vector<std::uint64_t>
     first = false;
   }
   std::vector<char> packed(count * layout->size);
-  pack({sum.data() - lower, packed.size(), layout}, packed.data());
-  unpack(packed.data(), packed.size(), {wanted.to, packed.size(), layout});
+  pack({sum.data() - lower, packed.size(), layout, nullptr}, packed.data());
+  unpack(packed.data(), packed.size(), {wanted.to, packed.size(), layout, nullptr});
   return MPI_SUCCESS;
 }
 
@@ -236,7 +276,7 @@ int run_collective(Function function, MPI_Comm comm, const Describe& describe) {
   if (!known(comm)) return raise(comm, MPI_ERR_COMM);
   Collective collective(function, comm);
   describe(collective);
-  const OperationId operation = collective.begin();
+  const OperationId operation = collective.begin(false);
   const Reply reply = ask(Kind::All, 0, {&operation, 1});
   return raise(comm, collective.finish(reply.reports[0].contributions));
 }
@@ -247,7 +287,7 @@ int post_collective(Function function, MPI_Comm comm, const Describe& describe, 
   request->comm = comm;
   request->collective = std::make_shared<Collective>(function, comm);
   describe(*request->collective);
-  request->operation = request->collective->begin();
+  request->operation = request->collective->begin(true);
   return carry(std::move(request), handle);
 }
 
@@ -260,7 +300,7 @@ int init_collective(Function function, MPI_Comm comm, Describe describe, MPI_Req
   request->start = [function, comm, describe = std::move(describe)](Request& started) {
     started.collective = std::make_shared<Collective>(function, comm);
     describe(*started.collective);
-    started.operation = started.collective->begin();
+    started.operation = started.collective->begin(true);
   };
   return carry(std::move(request), handle);
 }

@@ -50,8 +50,9 @@ class Collective {
   // Nothing of it, but it must have come.
   void waits_for(int peer);
   void waits_for_all();
-  // The blocks 0 of these peers, combined, go there; of each only so many elements from `first` on.
-  void combines(std::vector<int> peers, MPI_Count first, MPI_Count count, MPI_Datatype type, MPI_Op op, void* to);
+  // The blocks 0 of these peers, of `all` elements each, combined, go there; of each only `count` from `first` on.
+  void combines(std::vector<int> peers, MPI_Count all, MPI_Count first, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                void* to);
 
   std::pair<int, int> edges() const;  // of the topology: how many come in and go out
   // Neighbours: edge i comes from this peer and carries that block of it; edge i goes to this peer.
@@ -60,7 +61,8 @@ class Collective {
 
   // -- its life --
 
-  OperationId begin();
+  // `for_long`: the program goes on meanwhile.
+  OperationId begin(bool for_long);
   int finish(const std::vector<std::uint64_t>& contributions);
   MPI_Comm comm() const { return comm_; }
 
@@ -73,12 +75,14 @@ class Collective {
   };
   struct Combined {
     std::vector<int> peers;
+    std::uint64_t all;
     MPI_Count first;
     MPI_Count count;
     MPI_Datatype type;
     MPI_Op op;
     void* to;
   };
+  void compare(int peer, const Label& label, std::uint64_t given, const Region& expected);
   int combine(const Combined& wanted, const std::vector<std::uint64_t>& by_peer);
 
   Function function_;
@@ -86,6 +90,9 @@ class Collective {
   const Communicator* members_;
   std::vector<int> peers_;  // world ranks, of those that blocks come from and go to
   std::vector<int> all_;    // world ranks of all members, the same everywhere
+  check::Where posted_;
+  std::unique_ptr<check::Lent> lent_;
+  bool for_long_ = false;
   std::uint64_t signature_ = 0;
   int root_ = -1;
   std::vector<Region> gives_;

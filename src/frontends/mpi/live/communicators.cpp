@@ -151,6 +151,8 @@ int create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
 int intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm* made) {
   const Communicator* const mine = known(local);
   if (!mine) return raise(local, MPI_ERR_COMM);
+  if (local_leader < 0 || local_leader >= mine->local.size())
+    return raise(local, MPI_ERR_RANK, "there is no such local leader");
   Numbers others;
   if (mine->rank == local_leader) {
     const Communicator* const between = known(peer);

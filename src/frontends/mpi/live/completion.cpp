@@ -79,6 +79,7 @@ void finish_others(Asked& asked, MPI_Request* handles_, MPI_Status* statuses) {
     if (!request)
       singleton_function<int (*)(MPI_Request*, MPI_Status*)>(Function::Wait)(&handles_[i], nth(statuses, i));
     else if (!request->active) show_empty_status(nth(statuses, i));
+    if (request && !request->active) request->was_awaited |= !request->was_started;
   }
 }
 
@@ -285,7 +286,8 @@ int request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
     const int source = found ? found->peers().rank_of(report.source).value_or(0) : 0;
     show_status({source, report.tag, static_cast<std::int64_t>(report.bytes), false, MPI_SUCCESS}, status);
     // The bytes are there from now on; the explorer still has them for the call that completes it.
-    if (report.data != 0) unpack(actor().bytes(report.data), report.bytes, request->into);
+    request->lent.reset();
+    if (report.data != 0) unpack(Label(actor().bytes(report.data)).data, report.bytes, request->into);
   }
   return MPI_SUCCESS;
 }
@@ -294,6 +296,11 @@ int request_free(MPI_Request* handle) {
   const auto request = find_request(*handle);
   if (!request) return singleton_function<int (*)(MPI_Request*)>(Function::Request_free)(handle);
   forget_request(*handle);
+  request->lent.reset();
+  if (request->was_awaited && !request->was_started)
+    check::report(check::Category::RequestMisuse, check::here(), "waited for, but never started");
+  if (request->active && !request->is_cancelled && (request->hears || request->collective))
+    check::report(check::Category::RequestMisuse, check::here(), "freed while it is active");
   if (request->active && request->operation != 0 && (request->hears || request->collective)) leave_orphan(request);
   end_carrier(request->persistent, handle);
   return MPI_SUCCESS;
@@ -302,6 +309,7 @@ int request_free(MPI_Request* handle) {
 int cancel(MPI_Request* handle) {
   const auto request = find_request(*handle);
   if (!request) return singleton_function<int (*)(MPI_Request*)>(Function::Cancel)(handle);
+  request->is_cancelled = true;
   if (request->active && request->operation != 0) actor().act(Act::Cancel, {request->operation});
   return MPI_SUCCESS;
 }

@@ -175,7 +175,7 @@ void Reduce(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Dataty
     c.gives(in_place(sbuf) ? rbuf : sbuf, count, type);
     c.is_read_by(1);
   }
-  if (c.is_root(root)) c.combines(peers_below(c.size()), 0, count, type, op, rbuf);
+  if (c.is_root(root)) c.combines(peers_below(c.size()), count, 0, count, type, op, rbuf);
 }
 
 template <class Count>
@@ -183,7 +183,7 @@ void Allreduce(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Dat
   c.agrees_on_operation(op);
   c.gives(in_place(sbuf) ? rbuf : sbuf, count, type);
   c.is_read_by(c.size());
-  c.combines(peers_below(c.size()), 0, count, type, op, rbuf);
+  c.combines(peers_below(c.size()), count, 0, count, type, op, rbuf);
 }
 
 template <class Counts>
@@ -198,7 +198,7 @@ void Reduce_scatter(Collective& c, const void* sbuf, void* rbuf, const Counts* r
   }
   c.gives(in_place(sbuf) ? rbuf : sbuf, all, type);
   c.is_read_by(c.size());
-  c.combines(peers_below(c.size()), mine, rcounts[c.me()], type, op, rbuf);
+  c.combines(peers_below(c.size()), all, mine, rcounts[c.me()], type, op, rbuf);
 }
 
 template <class Count>
@@ -207,7 +207,8 @@ void Reduce_scatter_block(Collective& c, const void* sbuf, void* rbuf, Count rco
   const int blocks = c.inter() ? c.local_size() : c.size();
   c.gives(in_place(sbuf) ? rbuf : sbuf, static_cast<MPI_Count>(rcount) * blocks, type);
   c.is_read_by(c.size());
-  c.combines(peers_below(c.size()), static_cast<MPI_Count>(rcount) * c.me(), rcount, type, op, rbuf);
+  c.combines(peers_below(c.size()), static_cast<MPI_Count>(rcount) * blocks, static_cast<MPI_Count>(rcount) * c.me(),
+             rcount, type, op, rbuf);
 }
 
 template <class Count>
@@ -215,7 +216,7 @@ void Scan(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Datatype
   c.agrees_on_operation(op);
   c.gives(in_place(sbuf) ? rbuf : sbuf, count, type);
   c.is_read_by(c.size() - c.me());
-  c.combines(peers_below(c.me() + 1), 0, count, type, op, rbuf);
+  c.combines(peers_below(c.me() + 1), count, 0, count, type, op, rbuf);
 }
 
 template <class Count>
@@ -223,7 +224,7 @@ void Exscan(Collective& c, const void* sbuf, void* rbuf, Count count, MPI_Dataty
   c.agrees_on_operation(op);
   c.gives(in_place(sbuf) ? rbuf : sbuf, count, type);
   c.is_read_by(c.size() - c.me() - 1);
-  c.combines(peers_below(c.me()), 0, count, type, op, rbuf);
+  c.combines(peers_below(c.me()), count, 0, count, type, op, rbuf);
 }
 
 // --- neighbours ------------------------------------------------------------------------------------------------------

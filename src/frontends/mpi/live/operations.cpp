@@ -5,6 +5,7 @@
 #include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/border/requests.hpp"
+#include "frontends/mpi/check/handles.hpp"
 #include "frontends/mpi/communicators.hpp"
 #include "frontends/mpi/live/collective.hpp"
 #include "frontends/mpi/live/live.hpp"
@@ -18,7 +19,21 @@ Region region(const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (count <= 0) return {};
   auto layout = layout_of(type);
   const std::uint64_t bytes = static_cast<std::uint64_t>(count) * layout->size;
-  return {const_cast<void*>(buffer), bytes, std::move(layout)};
+  return {const_cast<void*>(buffer), bytes, std::move(layout), check::signature_of(type)};
+}
+
+std::vector<std::uint64_t> label_of(const Region& region) {
+  std::vector<std::uint64_t> words{this_site(), this_function()};
+  const auto signature = check::to_words(region.signature ? *region.signature : check::Signature());
+  words.insert(words.end(), signature.begin(), signature.end());
+  return words;
+}
+
+Label::Label(const char* at) {
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(at);
+  from = {-1, words[0], words[1]};
+  signature = check::from_words(words + 2);
+  data = at + 8 * (3 + 2 * signature.runs.size());
 }
 
 void pack(const Region& from, char* to) {
@@ -40,9 +55,19 @@ void unpack(const char* from, std::uint64_t bytes, const Region& to) {
 // Also for those who never come back from here.
 std::uint64_t this_site() {
   actor().is_at(this_function(), t_state.caller);
+  // Only the thread that has initialised MPI may call it (MPI 4.0, 11.6).
+  static thread_local bool said = false;
+  if (engine::t_stream && engine::t_stream->number != 0 && !said &&
+      actor().stage()->thread_level < static_cast<std::uint32_t>(MPI_THREAD_SERIALIZED)) {
+    said = true;
+    check::report(check::Category::ThreadLevel, check::here(), "another thread than that of MPI_Init calls MPI");
+  }
   return reinterpret_cast<std::uint64_t>(t_state.caller);
 }
 std::uint64_t this_function() { return static_cast<std::uint64_t>(t_state.function); }
+std::uint64_t this_function_word() {
+  return this_function() | (g_regions.load(std::memory_order_relaxed) > 0 ? virtual_world::kInRegion : 0);
+}
 
 // --- questions -------------------------------------------------------------------------------------------------------
 
@@ -89,7 +114,7 @@ Reply put_question(Kind kind, std::uint64_t flags, std::uint64_t comm, int sourc
   const bool alone = (flags & virtual_world::kOwnLook) != 0;
   return read_reply(actor().ask(
       engine::t_stream->number,
-      {static_cast<std::uint64_t>(kind), flags, comm, as_word(source), as_word(tag), this_site(), this_function()},
+      {static_cast<std::uint64_t>(kind), flags, comm, as_word(source), as_word(tag), this_site(), this_function_word()},
       words, alone));
 }
 
@@ -140,7 +165,9 @@ std::shared_ptr<Request> find_request(MPI_Request handle) {
   return found == all_requests().end() ? nullptr : found->second;
 }
 
+// Before an error is raised: a handler of the program may jump out of the call.
 void forget_request(MPI_Request handle) {
+  check::given_back(check::Handle::Request, handle_key(handle));
   const Spin spin(&g_lock);
   all_requests().erase(handle_key(handle));
 }
@@ -154,6 +181,8 @@ int carry(std::shared_ptr<Request> request, MPI_Request* handle) {
 }
 
 int deliver(Request& request, const Report& report, MPI_Status* status) {
+  if (request.lent) request.lent->end();
+  request.lent.reset();
   if (request.collective) {
     show_empty_status(status);
     return request.collective->finish(report.contributions);
@@ -166,43 +195,20 @@ int deliver(Request& request, const Report& report, MPI_Status* status) {
   const int source = found ? found->peers().rank_of(report.source).value_or(0) : 0;
   const bool fits = report.bytes <= request.into.bytes;
   if (report.data != 0) {
-    unpack(actor().bytes(report.data), report.bytes, request.into);
+    Label label(actor().bytes(report.data));
+    label.from.rank = report.source;
+    if (fits && request.into.signature)
+      if (const std::string wrong = check::difference(label.signature, *request.into.signature, report.bytes);
+          !wrong.empty())
+        check::report(check::Category::TypeMismatch, request.posted.site != 0 ? request.posted : check::here(),
+                      wrong.c_str(), label.from);
+    unpack(label.data, report.bytes, request.into);
     actor().give_back(report.data);
   }
   const int error = fits ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   show_status({source, report.tag, static_cast<std::int64_t>(fits ? report.bytes : request.into.bytes), false, error},
               status);
   return error;
-}
-
-// --- errors ----------------------------------------------------------------------------------------------------------
-
-namespace {
-
-bool is_fatal(MPI_Comm comm) {
-  MPI_Errhandler handler{};
-  singleton_function<int (*)(MPI_Comm, MPI_Errhandler*)>(Function::Comm_get_errhandler)(comm, &handler);
-  const bool fatal = handle_key(handler) == handle_key(handles().errors_are_fatal);
-  singleton_function<int (*)(MPI_Errhandler*)>(Function::Errhandler_free)(&handler);
-  return fatal;
-}
-
-}  // namespace
-
-int raise(MPI_Comm comm, int error) {
-  if (error == MPI_SUCCESS) return MPI_SUCCESS;
-  const MPI_Comm raised = known(comm) ? comm : handles().comm_world;
-  if (is_fatal(raised)) {
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length = 0;
-    int kind = error;
-    singleton_function<int (*)(int, char*, int*)>(Function::Error_string)(error, text, &length);
-    singleton_function<int (*)(int, int*)>(Function::Error_class)(error, &kind);
-    std::uint64_t words[16] = {};
-    std::memcpy(words, text, std::min(sizeof words - 1, std::strlen(text)));
-    actor().ask(Act::Error, {static_cast<std::uint64_t>(kind), this_site(), this_function()}, words);  // never returns
-  }
-  return raise_again(raised, error);
 }
 
 int check_peer(MPI_Comm comm, int peer, int tag, bool may_be_any) {

@@ -20,11 +20,13 @@ OperationId post_send(Mode mode, const Region& from, int dest, int tag, MPI_Comm
   const OperationId operation = actor().new_operation();
   std::uint64_t data = 0;
   if (from.bytes > 0) {
-    data = actor().allot(from.bytes, 1);
-    pack(from, actor().bytes(data));
+    const std::vector<std::uint64_t> label = label_of(from);
+    data = actor().allot(8 * label.size() + from.bytes, 1);
+    std::memcpy(actor().bytes(data), label.data(), 8 * label.size());
+    pack(from, actor().bytes(data) + 8 * label.size());
   }
   actor().act(Act::Send, {operation, communicators().uid(comm), as_word(world_rank(comm, dest)), as_word(tag),
-                          static_cast<std::uint64_t>(mode), from.bytes, data, this_site(), this_function()});
+                          static_cast<std::uint64_t>(mode), from.bytes, data, this_site(), this_function_word()});
   return operation;
 }
 
@@ -33,14 +35,16 @@ OperationId post_receive(int source, int tag, MPI_Comm comm) {
   const OperationId operation = actor().new_operation();
   const int world = source == MPI_ANY_SOURCE ? -1 : world_rank(comm, source);
   actor().act(Act::Receive, {operation, communicators().uid(comm), as_word(world),
-                             as_word(tag == MPI_ANY_TAG ? -1 : tag), this_site(), this_function()});
+                             as_word(tag == MPI_ANY_TAG ? -1 : tag), this_site(), this_function_word()});
   return operation;
 }
 
 template <Mode kMode, class Count>
 int send(const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
   if (const int error = check_peer(comm, dest, tag, false)) return raise(comm, error);
-  await(post_send(kMode, region(buffer, count, type), dest, tag, comm));
+  const Region from = region(buffer, count, type);
+  const check::Lent lent({sent(from)}, false);
+  await(post_send(kMode, from, dest, tag, comm));
   return MPI_SUCCESS;
 }
 
@@ -49,8 +53,10 @@ int isend(const void* buffer, Count count, MPI_Datatype type, int dest, int tag,
   if (const int error = check_peer(comm, dest, tag, false)) return raise(comm, error);
   auto request = std::make_shared<Request>();
   request->comm = comm;
-  request->operation = post_send(kMode, region(buffer, count, type), dest, tag, comm);
+  const Region from = region(buffer, count, type);
   request->nobody = dest == MPI_PROC_NULL;
+  if (!request->nobody) request->lent = std::make_unique<check::Lent>(std::vector{sent(from)});
+  request->operation = post_send(kMode, from, dest, tag, comm);
   return carry(std::move(request), handle);
 }
 
@@ -63,7 +69,9 @@ int send_init(const void* buffer, Count count, MPI_Datatype type, int dest, int 
   request->persistent = true;
   request->active = false;
   request->start = [=](Request& started) {
-    started.operation = post_send(kMode, region(buffer, count, type), dest, tag, comm);
+    const Region from = region(buffer, count, type);
+    if (dest != MPI_PROC_NULL) started.lent = std::make_unique<check::Lent>(std::vector{sent(from)});
+    started.operation = post_send(kMode, from, dest, tag, comm);
   };
   return carry(std::move(request), handle);
 }
@@ -81,8 +89,12 @@ int recv(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_
   request.comm = comm;
   request.hears = true;
   request.into = region(buffer, count, type);
-  const OperationId operation = post_receive(source, tag, comm);
-  const Reply reply = ask(Kind::All, 0, {&operation, 1});
+  Reply reply;
+  {
+    const check::Lent lent({received(request.into)}, false);  // not when an error handler jumps out of here
+    const OperationId operation = post_receive(source, tag, comm);
+    reply = ask(Kind::All, 0, {&operation, 1});
+  }
   return raise(comm, deliver(request, reply.reports[0], status));
 }
 
@@ -92,6 +104,7 @@ std::shared_ptr<Request> receive_request(void* buffer, Count count, MPI_Datatype
   request->comm = comm;
   request->hears = true;
   request->into = region(buffer, count, type);
+  request->posted = check::here();
   request->nobody = source == MPI_PROC_NULL;
   return request;
 }
@@ -100,6 +113,7 @@ template <class Count>
 int irecv(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
   if (const int error = check_peer(comm, source, tag, true)) return raise(comm, error);
   auto request = receive_request(buffer, count, type, source, comm);
+  if (!request->nobody) request->lent = std::make_unique<check::Lent>(std::vector{received(request->into)});
   request->operation = post_receive(source, tag, comm);
   return carry(std::move(request), handle);
 }
@@ -110,14 +124,21 @@ int recv_init(void* buffer, Count count, MPI_Datatype type, int source, int tag,
   auto request = receive_request(buffer, count, type, source, comm);
   request->persistent = true;
   request->active = false;
-  request->start = [=](Request& started) { started.operation = post_receive(source, tag, comm); };
+  request->start = [=](Request& started) {
+    started.posted = check::here();
+    if (!started.nobody) started.lent = std::make_unique<check::Lent>(std::vector{received(started.into)});
+    started.operation = post_receive(source, tag, comm);
+  };
   return carry(std::move(request), handle);
 }
 
 int start(MPI_Request* handle) {
   const auto request = find_request(*handle);
-  if (!request || !request->persistent) return raise(handles().comm_world, MPI_ERR_REQUEST);
+  if (!request || !request->persistent)
+    return raise(handles().comm_world, MPI_ERR_REQUEST, "the request is not persistent");
+  if (request->active) end_run(check::Category::RequestMisuse, MPI_ERR_REQUEST, "started while it is active");
   request->active = true;
+  request->was_started = true;
   request->start(*request);
   return MPI_SUCCESS;
 }
@@ -130,17 +151,12 @@ int startall(int count, MPI_Request* all) {
 
 // --- both at once ----------------------------------------------------------------------------------------------------
 
-int wait_for_both(Request& request, OperationId sent, OperationId received, MPI_Status* status) {
+Reply wait_for_both(OperationId sent, OperationId received) {
   OperationId both[2];
   std::size_t count = 0;
   if (received != 0) both[count++] = received;
   if (sent != 0) both[count++] = sent;
-  const Reply reply = count > 0 ? ask(Kind::All, 0, {both, count}) : Reply();
-  if (received == 0) {
-    show_nobody(status);
-    return MPI_SUCCESS;
-  }
-  return raise(request.comm, deliver(request, reply.reports[0], status));
+  return count > 0 ? ask(Kind::All, 0, {both, count}) : Reply();
 }
 
 template <class Count>
@@ -152,9 +168,19 @@ int sendrecv(const void* sbuf, Count scount, MPI_Datatype stype, int dest, int s
   request.comm = comm;
   request.hears = true;
   request.into = region(rbuf, rcount, rtype);
-  const OperationId received = post_receive(source, rtag, comm);
-  const OperationId sent = post_send(Mode::Standard, region(sbuf, scount, stype), dest, stag, comm);
-  return wait_for_both(request, sent, received, status);
+  const Region from = region(sbuf, scount, stype);
+  Reply reply;
+  {
+    const check::Lent lent({sent(from), received(request.into)}, false);
+    const OperationId receive = post_receive(source, rtag, comm);
+    const OperationId send = post_send(Mode::Standard, from, dest, stag, comm);
+    reply = wait_for_both(send, receive);
+  }
+  if (source == MPI_PROC_NULL) {
+    show_nobody(status);
+    return MPI_SUCCESS;
+  }
+  return raise(comm, deliver(request, reply.reports[0], status));
 }
 
 // What is sent is copied when it is posted, so the same buffer may serve.
@@ -170,8 +196,10 @@ int isendrecv(const void* sbuf, Count scount, MPI_Datatype stype, int dest, int 
   if (const int error = check_peer(comm, dest, stag, false)) return raise(comm, error);
   if (const int error = check_peer(comm, source, rtag, true)) return raise(comm, error);
   auto request = receive_request(rbuf, rcount, rtype, source, comm);
+  const Region from = region(sbuf, scount, stype);
+  request->lent = std::make_unique<check::Lent>(std::vector{sent(from), received(request->into)});
   request->operation = post_receive(source, rtag, comm);
-  request->second = post_send(Mode::Standard, region(sbuf, scount, stype), dest, stag, comm);
+  request->second = post_send(Mode::Standard, from, dest, stag, comm);
   return carry(std::move(request), handle);
 }
 
@@ -202,6 +230,7 @@ int detach(void* buffer, Count* size) {
 // The handle may come back as another type's.
 int type_free(MPI_Datatype* type) {
   forget_layout(*type);
+  check::forget_signature(*type);
   return singleton_function<int (*)(MPI_Datatype*)>(Function::Type_free)(type);
 }
 

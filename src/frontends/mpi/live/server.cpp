@@ -13,6 +13,7 @@
 
 #include "engine/session.hpp"
 #include "frontends/function_table.hpp"
+#include "frontends/mpi/check/arguments.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/live/provider.hpp"
@@ -149,14 +150,38 @@ void refuse(const char* call, const char* reason) {
 
 void put_everything();
 
-bool serve(int thread_level) {
+namespace {
+
+Stage* enter_stage() {
   Stage* const stage = Actor::open(std::getenv("REPRISE_STAGE"));
   if (!stage) engine::Session::get().give_up("the explorer's memory cannot be opened");
-  std::fflush(nullptr);  // what is buffered now would be written by every copy
-  stage->thread_level = static_cast<std::uint32_t>(thread_level);
   const engine::FunctionTable& all = frontends::all_functions();
   for (std::size_t i = 0; i < all.count && i < virtual_world::kMostFunctions; ++i)
     std::snprintf(stage->functions[i], sizeof stage->functions[i], "%s", all.names[i]);
+  stage->server_pid = own_pid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // without an explorer there is nothing to do
+  return stage;
+}
+
+}  // namespace
+
+void called_early(Function function, const void* caller) {
+  Stage* const stage = enter_stage();
+  stage->early_function = static_cast<std::uint32_t>(function);
+  stage->early_site = reinterpret_cast<std::uint64_t>(caller);
+  set_state(stage, ServerState::Early);
+  // The explorer still has to find out where this is.
+  for (;;) {
+    const std::uint32_t now = stage->server.load(std::memory_order_acquire);
+    if (now == static_cast<std::uint32_t>(ServerState::Quit)) _exit(0);
+    futex_wait(stage->server, now);
+  }
+}
+
+bool serve(int thread_level) {
+  Stage* const stage = enter_stage();
+  std::fflush(nullptr);  // what is buffered now would be written by every copy
+  stage->thread_level = static_cast<std::uint32_t>(thread_level);
   own_communicator();
   g_world_is_the_library = true;
   set_provider(&live_provider());
@@ -164,8 +189,7 @@ bool serve(int thread_level) {
   silence();
   // Whoever interrupts the explorer wants its result; it ends us.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-  const pid_t server = own_pid();
-  stage->server_pid = server;
+  const pid_t server = stage->server_pid;
   set_state(stage, ServerState::Ready);
   for (;;) {
     const std::uint32_t now = stage->server.load(std::memory_order_acquire);
@@ -203,9 +227,11 @@ namespace {
 bool g_finalized = false;
 
 int finalize() {
+  check::report_leaks();
   actor().act(Act::Finish, {});
   ask(Kind::All, 0, {});
   g_finalized = true;
+  engine::Session::get().virtual_rank_is_over();
   return MPI_SUCCESS;
 }
 
@@ -214,6 +240,17 @@ int finalized(int* flag) {
   *flag = g_finalized ? 1 : 0;
   return MPI_SUCCESS;
 }
+
+}  // namespace
+
+void called_late(Function function, const void* caller) {
+  actor().is_at(static_cast<std::uint64_t>(function), caller);
+  t_state.function = function;
+  t_state.caller = caller;
+  end_run(check::Category::OutsideMpi, MPI_ERR_OTHER, "after MPI_Finalize");
+}
+
+namespace {
 
 double wtime() { return static_cast<double>(sys::virtual_nanoseconds()) * 1e-9; }
 double wtick() { return 1e-6; }
@@ -228,6 +265,7 @@ int abort(MPI_Comm, int code) {
 void enter_world() { name_members(); }
 
 void put_everything() {
+  put_errors();
   put_point_to_point();
   put_completion();
   put_probes();
@@ -241,6 +279,7 @@ void put_everything() {
   put_groups_at_border();
   put_topologies_at_border();
   put_communicators();
+  check::put_checks();
 }
 
 }  // namespace reprise::mpi::live

@@ -1,0 +1,183 @@
+// reprise lint: what one ordinary run shows to be wrong.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "analyze/source_lines.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/findings_files.hpp"
+#include "cli/launch.hpp"
+#include "cli/options.hpp"
+#include "cli/record.hpp"
+#include "cli/speech.hpp"
+#include "cli/trace_dir.hpp"
+#include "cli/trace_notes.hpp"
+
+namespace reprise::cli {
+namespace {
+
+using engine::Category;
+using engine::category_name;
+
+struct Options {
+  RecordOptions record;
+  std::vector<std::string> ignored;
+  std::string sarif;
+  std::string junit;
+  bool json = false;
+};
+
+// The fields of a note; the last one, a path, may contain anything.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : rest_(text) {}
+  std::string next() {
+    const auto end = rest_.find('|');
+    const std::string field(rest_.substr(0, end));
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    return field;
+  }
+  std::string rest() const { return std::string(rest_); }
+
+ private:
+  std::string_view rest_;
+};
+
+ReportedPlace read_place(int rank, Fields& fields, analyze::SourceLines& lines) {
+  ReportedPlace place;
+  place.rank = rank;
+  place.call = fields.next();
+  const std::uint64_t offset = parse_number(fields.next()).value_or(0);
+  const std::string build_id = fields.next();
+  if (const std::string path = fields.rest(); !path.empty()) {
+    const analyze::SourceLine& line = lines.find(path, build_id, offset);
+    place.at = line.text();
+    place.file = line.file;
+    place.line = line.line;
+  }
+  return place;
+}
+
+// The same thing at the same place of several ranks is one finding.
+std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes,
+                                           const std::vector<std::string>& ignored) {
+  analyze::SourceLines lines;
+  std::vector<ReportedFinding> all;
+  std::map<std::uint32_t, ReportedFinding> last;  // by rank: what its next note may belong to
+  const auto add = [&](ReportedFinding& finding) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const ReportedFinding& known) {
+      return known.category == finding.category && known.words == finding.words &&
+             known.places[0].at == finding.places[0].at && known.places[0].call == finding.places[0].call;
+    });
+    if (same == all.end()) all.push_back(finding);
+    else same->places.insert(same->places.end(), finding.places.begin(), finding.places.end());
+  };
+  for (const TraceNote& note : notes) {
+    const auto before = last.find(note.rank);
+    if (note.key == "finding-other" && before != last.end()) {
+      Fields fields(note.text);
+      const auto rank = fields.next();
+      before->second.places.push_back(
+          read_place(rank.starts_with('-') ? static_cast<int>(note.rank) : std::atoi(rank.c_str()), fields, lines));
+    }
+    if (note.key != "finding") continue;
+    if (before != last.end()) add(before->second);
+    Fields fields(note.text);
+    ReportedFinding finding;
+    const auto number = parse_number(fields.next()).value_or(0);
+    if (number >= static_cast<std::uint64_t>(Category::kCount)) continue;
+    finding.category = static_cast<Category>(number);
+    finding.words = fields.next();
+    finding.places.push_back(read_place(static_cast<int>(note.rank), fields, lines));
+    last[note.rank] = std::move(finding);
+  }
+  for (auto& [rank, finding] : last) add(finding);
+  std::erase_if(all, [&](const ReportedFinding& finding) {
+    return std::find(ignored.begin(), ignored.end(), category_name(finding.category)) != ignored.end();
+  });
+  std::stable_sort(all.begin(), all.end(), [](const ReportedFinding& one, const ReportedFinding& other) {
+    return one.category < other.category;
+  });
+  return all;
+}
+
+void print(const std::vector<ReportedFinding>& findings) {
+  for (const ReportedFinding& finding : findings) {
+    std::string title = category_name(finding.category);
+    std::transform(title.begin(), title.end(), title.begin(), [](unsigned char c) { return std::toupper(c); });
+    fmt::print("{}{}\n", title, finding.words.empty() ? "" : ": " + printable(finding.words));
+    std::map<std::string, std::vector<std::uint32_t>> ranks;  // by place
+    for (const ReportedPlace& place : finding.places)
+      ranks[fmt::format("{}  {}", place.at, place.call)].push_back(static_cast<std::uint32_t>(place.rank));
+    for (auto& [where, all] : ranks) {
+      std::sort(all.begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
+      fmt::print("  {:<10} {}\n", (all.size() == 1 ? "rank " : "ranks ") + number_ranges(all), where);
+    }
+  }
+  std::fflush(stdout);
+}
+
+void print_json(const std::vector<ReportedFinding>& findings, const RecordedTrace& run) {
+  nlohmann::json out{{"trace", run.path}, {"exit status", run.exit_status}, {"errors", nlohmann::json::array()}};
+  for (const ReportedFinding& finding : findings) {
+    nlohmann::json entry{{"category", category_name(finding.category)}, {"what", finding.words}};
+    for (const ReportedPlace& place : finding.places)
+      entry["calls"].push_back({{"rank", place.rank}, {"call", place.call}, {"at", place.at}});
+    out["errors"].push_back(std::move(entry));
+  }
+  fmt::print("{}\n", out.dump(2));
+}
+
+int lint(const std::vector<std::string>& command, const Options& options) {
+  RecordOptions quietly = options.record;
+  quietly.checks = true;
+  quietly.quiet = true;
+  const RecordedTrace run = record(command, quietly);
+  if (run.path.empty()) return run.exit_status;
+  const OpenTrace trace = open_trace(run.path);
+  const auto findings = read_findings(read_trace_notes(trace.fd.get(), trace.manifest), options.ignored);
+  if (!options.sarif.empty()) write_sarif(options.sarif, findings);
+  if (!options.junit.empty()) write_junit(options.junit, findings, "lint", command.front(), trace.manifest.seconds);
+  if (options.json) print_json(findings, run);
+  else print(findings);
+  if (!options.record.quiet) {
+    say("{} in this run of {}; recorded in {}",
+        findings.empty() ? "nothing found" : counted(findings.size(), "finding"), counted(trace.manifest.ranks, "rank"),
+        printable(run.path));
+    if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));
+  }
+  if (!findings.empty()) return 1;
+  return run.exit_status;
+}
+
+}  // namespace
+
+int lint_command(int argc, char** argv) {
+  Options options;
+  OptionParser parser(
+      "lint",
+      "Runs a command once, records it, and reports what is wrong with its calls of MPI, as far as one run shows\n"
+      "that. Exit status: 1 if something was found, otherwise the command's own.",
+      "[OPTIONS] -- COMMAND...\n\n"
+      "Example: reprise lint -- mpirun -n 4 ./app input.txt");
+  parser.option("-o,--output", options.record.directory, "Directory for the trace (default: ./reprise.d/NAME-K)",
+                "DIR");
+  parser.mpi_option(options.record.mpi);
+  parser.option("--ignore", options.ignored, "Do not report these categories: 'datatype leak'", "CATEGORY")
+      .comma_separated();
+  parser.option("--sarif", options.sarif, "Write what was found as SARIF", "FILE");
+  parser.option("--junit", options.junit, "Write what was found as JUnit XML", "FILE");
+  parser.flag("--json", options.json, "The result as JSON");
+  parser.flag("-q,--quiet", options.record.quiet, "No closing summary");
+  const CommandLine line = split_command_line(argc, argv);
+  if (const auto status = parser.parse(line.own)) return *status;
+  if (line.command.empty()) fail("lint: which command? For example: reprise lint -- mpirun -n 4 ./app");
+  return lint(line.command, options);
+}
+
+}  // namespace reprise::cli

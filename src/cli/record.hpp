@@ -1,0 +1,28 @@
+// A run that is recorded: for `reprise record` and for whoever wants a trace to look at.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace reprise::cli {
+
+struct RecordOptions {
+  std::string directory;
+  std::string mpi;
+  std::string data;            // whose values are recorded, too
+  std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
+  bool no_deadlocks = false;   // threads are not watched
+  bool quiet = false;
+  bool checks = false;  // what is wrong with the program's calls is noted
+};
+
+struct RecordedTrace {
+  std::string path;  // empty: nothing was recorded
+  int exit_status = 0;
+};
+
+// Throws UserError.
+RecordedTrace record(const std::vector<std::string>& command, const RecordOptions& options);
+
+}  // namespace reprise::cli

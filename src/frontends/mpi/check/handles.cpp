@@ -1,0 +1,162 @@
+#include "frontends/mpi/check/handles.hpp"
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/spin.hpp"
+#include "frontends/mpi/check/buffers.hpp"
+
+namespace reprise::mpi::check {
+namespace {
+
+struct Object {
+  std::vector<Where> made;  // as often as it was given out
+  bool committed = false;
+  bool persistent = false;
+  bool started = false;
+  std::shared_ptr<Lent> lent;
+  bool is_sent = false;
+};
+
+std::atomic_flag g_lock;
+using Objects = std::unordered_map<std::uint64_t, Object>;
+Objects& all(Handle kind) {
+  static auto* const tables = new Objects[kHandleKinds];  // never destroyed: see communicators.hpp
+  return tables[static_cast<std::size_t>(kind)];
+}
+
+// Those that have been given back stay, without a place where they were made, until they are made again.
+const Object* find(Handle kind, std::uint64_t key) {
+  const auto found = all(kind).find(key);
+  return found == all(kind).end() ? nullptr : &found->second;
+}
+
+Category category_of(Handle kind, const Object& object) {
+  switch (kind) {
+    case Handle::Communicator: return Category::CommunicatorLeak;
+    case Handle::Group: return Category::GroupLeak;
+    case Handle::Datatype: return Category::DatatypeLeak;
+    case Handle::Operation: return Category::OperationLeak;
+    case Handle::Window: return Category::WindowLeak;
+    case Handle::File: return Category::FileLeak;
+    case Handle::Request: break;
+  }
+  return object.persistent ? Category::PersistentLeak : Category::RequestLeak;
+}
+
+const char* words_for(Handle kind, const Object& object) {
+  if (kind != Handle::Request) return "never freed";
+  return object.persistent ? "never freed" : "never waited for";
+}
+
+}  // namespace
+
+void made(Handle kind, std::uint64_t key, bool persistent) {
+  const Spin spin(&g_lock);
+  Object& object = all(kind)[key];
+  if (object.made.empty()) object = {};
+  object.made.push_back(here());
+  object.persistent = persistent;
+}
+
+void given_back(Handle kind, std::uint64_t key) {
+  std::shared_ptr<Lent> lent;
+  bool is_sent = false;
+  {
+    const Spin spin(&g_lock);
+    const auto found = all(kind).find(key);
+    if (found == all(kind).end() || found->second.made.empty()) return;
+    found->second.made.pop_back();
+    lent = std::move(found->second.lent);
+    is_sent = found->second.is_sent;
+  }
+  if (lent && is_sent) lent->end();  // what was received has been changed by the library
+}
+
+void lends(std::uint64_t request, bool sends, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (host().raise || count <= 0) return;
+  auto layout = layout_of(type);
+  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * layout->size;
+  const Lent::Use use = sends ? Lent::Use::Sent : Lent::Use::Received;
+  auto lent = std::make_shared<Lent>(std::vector<Lent::Part>{{use, {buffer, bytes, std::move(layout)}}}, sends);
+  const Spin spin(&g_lock);
+  const auto found = all(Handle::Request).find(request);
+  if (found == all(Handle::Request).end()) return;
+  found->second.lent = std::move(lent);
+  found->second.is_sent = sends;
+}
+
+bool is_alive(Handle kind, std::uint64_t key) {
+  const Spin spin(&g_lock);
+  const Object* const object = find(kind, key);
+  return object && !object->made.empty();
+}
+
+bool was_freed(Handle kind, std::uint64_t key) {
+  const Spin spin(&g_lock);
+  const Object* const object = find(kind, key);
+  return object && object->made.empty();
+}
+
+void committed(std::uint64_t type) {
+  const Spin spin(&g_lock);
+  const auto found = all(Handle::Datatype).find(type);
+  if (found != all(Handle::Datatype).end()) found->second.committed = true;
+}
+
+bool is_uncommitted(std::uint64_t type) {
+  const Spin spin(&g_lock);
+  const Object* const object = find(Handle::Datatype, type);
+  return object && !object->made.empty() && !object->committed;
+}
+
+bool is_derived(std::uint64_t type) {
+  const Spin spin(&g_lock);
+  return find(Handle::Datatype, type) != nullptr;
+}
+
+void committed_like(std::uint64_t type, std::uint64_t other) {
+  if (!is_uncommitted(other)) committed(type);
+}
+
+void started(std::uint64_t request) {
+  const Spin spin(&g_lock);
+  const auto found = all(Handle::Request).find(request);
+  if (found != all(Handle::Request).end()) found->second.started = true;
+}
+
+// What was made at one place is reported once.
+void report_leaks() {
+  std::map<std::tuple<Category, std::uint64_t, std::uint64_t>, std::pair<std::size_t, std::string>> found;
+  {
+    const Spin spin(&g_lock);
+    for (int kind = 0; kind < kHandleKinds; ++kind)
+      for (const auto& [key, object] : all(static_cast<Handle>(kind)))
+        for (const Where& where : object.made) {
+          auto& [count, words] = found[{category_of(static_cast<Handle>(kind), object), where.site, where.function}];
+          ++count;
+          words = words_for(static_cast<Handle>(kind), object);
+        }
+  }
+  for (const auto& [what, how] : found) {
+    const std::string words = how.first == 1 ? how.second : std::to_string(how.first) + " of them " + how.second;
+    report(std::get<0>(what), {-1, std::get<1>(what), std::get<2>(what)}, words.c_str());
+  }
+}
+
+Completing::Completing(MPI_Count n, const MPI_Request* requests) : count_(n > 0 ? static_cast<std::size_t>(n) : 0) {
+  if (count_ > kFew) many_.resize(count_);
+  std::uint64_t* const keys = count_ > kFew ? many_.data() : few_;
+  for (std::size_t i = 0; i < count_; ++i) keys[i] = handle_key(requests[i]);
+}
+
+void Completing::look(const MPI_Request* requests) {
+  const std::uint64_t none = handle_key(handles().request_null);
+  const std::uint64_t* const keys = count_ > kFew ? many_.data() : few_;
+  for (std::size_t i = 0; i < count_; ++i)
+    if (keys[i] != none && handle_key(requests[i]) == none) given_back(Handle::Request, keys[i]);
+}
+
+}  // namespace reprise::mpi::check
