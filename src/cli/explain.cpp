@@ -97,8 +97,13 @@ class Explanation {
     if (!result.trouble.empty()) fail("explain: {}", printable(result.trouble));
     if (!fails(result)) fail("explain: the order does not fail any more: has the program changed?");
     std::vector<Constraint> needed;
-    for (const explore::Step& step : result.steps)
-      if (step.meaning.kind != Option::Kind::Sleep) needed.push_back(step.meaning);
+    for (const explore::Step& step : result.steps) {
+      Constraint meaning = step.meaning;
+      if (meaning.kind == Option::Kind::Sleep && !what_came_later(meaning, result)) continue;
+      const bool is_known =
+          std::any_of(needed.begin(), needed.end(), [&](const Constraint& one) { return one.is_same(meaning); });
+      if (!is_known) needed.push_back(std::move(meaning));
+    }
     if (!explains(needed))
       fail("explain: the same decisions do not always fail: the program does not do the same again");
     shrink(needed);
@@ -124,6 +129,32 @@ class Explanation {
     });
   }
 
+  // A receive that left aside what was there: what it took in the end.
+  static bool what_came_later(Constraint& meaning, const explore::RunResult& result) {
+    const auto& taken = result.taken[static_cast<std::size_t>(meaning.rank)];
+    if (meaning.about != Choice::About::Receive || meaning.ordinal >= taken.size()) return false;
+    const std::string& message = taken[meaning.ordinal];
+    const std::size_t dot = message.find('.');
+    if (dot == std::string::npos) return false;
+    meaning.kind = Option::Kind::Take;
+    meaning.source = std::atoi(message.c_str());
+    meaning.number = static_cast<std::uint32_t>(std::atoi(message.c_str() + dot + 1));
+    return true;
+  }
+
+  // What was not a matter of choice was not asked for either: is it so all the same?
+  static bool satisfies(const explore::RunResult& result, const std::vector<Constraint>& demanded) {
+    return std::all_of(demanded.begin(), demanded.end(), [&](const Constraint& wanted) {
+      if (wanted.kind == Option::Kind::Take) {
+        const auto& taken = result.taken[static_cast<std::size_t>(wanted.rank)];
+        return wanted.ordinal < taken.size() &&
+               taken[wanted.ordinal] == fmt::format("{}.{}", wanted.source, wanted.number);
+      }
+      return std::any_of(result.steps.begin(), result.steps.end(),
+                         [&](const explore::Step& step) { return step.meaning.is_same(wanted); });
+    });
+  }
+
   // Does every order of which this is true fail?
   bool explains(const std::vector<Constraint>& demanded) {
     explore::GuideOptions settings;
@@ -136,6 +167,7 @@ class Explanation {
     explore::Search* all = nullptr;
     explore::Search search(limits, [&](std::uint64_t, const explore::RunResult& result) {
       ++orders_;
+      if (!satisfies(result, demanded)) return;
       if (fails(result)) {
         ++failed;
       } else {

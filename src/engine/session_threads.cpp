@@ -322,7 +322,10 @@ void Session::log_second_turn(const void* object) {
   log_turn(turn);
 }
 
+// A turn that is still open belongs to a call around this one, whose function of the program (an attribute's, an error
+// handler) calls MPI. It was taken when that call began.
 void Session::follow_turn() {
+  if (t_stream->turn_is_open) passed();
   std::array<std::int64_t, 2> numbers;
   if (t_stream->replayer->numbers_if_any(numbers) == 2)
     await_turn({static_cast<std::uint32_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])});
