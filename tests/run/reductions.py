@@ -28,7 +28,7 @@ def model_generator():
 generate = model_generator()
 
 MOST_ORDERS = 400     # larger programs are left out
-PROGRAMS = 8          # per test
+PROGRAMS = 5          # per test
 EXPLAINED = 10        # per MPI: failing programs that are explained
 
 # All orders again: the focus is on everything, or no bound is reached.
