@@ -104,21 +104,18 @@ def account(row, names):
         handle = names[row.index(role + "&")]
         before.append(f"const std::uint64_t key = handle_key(*{handle});")
         after.append(f"given_back(Handle::{KINDS[role][0]}, key);")
+        if role == "type":
+            before.append(f"forget_type(*{handle});")
     if row.body == "Type_commit":
         after.append(f"committed(handle_key(*{names[row.index('type&')]}));")
-    if row.body == "Start":
-        after.append(f"started(handle_key(*{names[row.index('request&')]}));")
-    elif row.body == "Startall":
-        n, requests = names[row.index("n")], names[row.index("requests&")]
-        after.append(f"for (int i = 0; i < {n}; ++i) started(handle_key({requests}[i]));")
-    elif row.has("request&"):
+    if row.body not in ("Start", "Startall") and row.has("request&"):
         request = names[row.index("request&")]
         before.append(f"Completing completing(1, {request});")
-        after.append(f"completing.look({request});")
-    elif row.has("requests&"):
+        after.append("completing.look();")
+    if row.body not in ("Start", "Startall") and row.has("requests&"):
         requests = names[row.index("requests&")]
         before.append(f"Completing completing({names[row.index('n')]}, {requests});")
-        after.append(f"completing.look({requests});")
+        after.append("completing.look();")
     for role, (kind, nothing) in KINDS.items():
         if not row.has("new" + role) or row.body in NOT_MADE:
             continue

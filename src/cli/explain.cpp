@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/text.hpp"
 #include "cli/choose_mpi.hpp"
@@ -131,6 +130,7 @@ class Explanation {
 
   // A receive that left aside what was there: what it took in the end.
   static bool what_came_later(Constraint& meaning, const explore::RunResult& result) {
+    if (result.taken.empty()) return false;
     const auto& taken = result.taken[static_cast<std::size_t>(meaning.rank)];
     if (meaning.about != Choice::About::Receive || meaning.ordinal >= taken.size()) return false;
     const std::string& message = taken[meaning.ordinal];
@@ -146,6 +146,7 @@ class Explanation {
   static bool satisfies(const explore::RunResult& result, const std::vector<Constraint>& demanded) {
     return std::all_of(demanded.begin(), demanded.end(), [&](const Constraint& wanted) {
       if (wanted.kind == Option::Kind::Take) {
+        if (result.taken.empty()) return false;  // it was cut short
         const auto& taken = result.taken[static_cast<std::size_t>(wanted.rank)];
         return wanted.ordinal < taken.size() &&
                taken[wanted.ordinal] == fmt::format("{}.{}", wanted.source, wanted.number);

@@ -7,6 +7,8 @@
 
 #include "base/spin.hpp"
 #include "frontends/mpi/check/buffers.hpp"
+#include "frontends/mpi/check/signature.hpp"
+#include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi::check {
 namespace {
@@ -15,7 +17,6 @@ struct Object {
   std::vector<Where> made;  // as often as it was given out
   bool committed = false;
   bool persistent = false;
-  bool started = false;
   std::shared_ptr<Lent> lent;
   bool is_sent = false;
 };
@@ -100,6 +101,11 @@ bool was_freed(Handle kind, std::uint64_t key) {
   return object && object->made.empty();
 }
 
+void forget_type(MPI_Datatype type) {
+  forget_layout(type);
+  forget_signature(type);
+}
+
 void committed(std::uint64_t type) {
   const Spin spin(&g_lock);
   const auto found = all(Handle::Datatype).find(type);
@@ -121,12 +127,6 @@ void committed_like(std::uint64_t type, std::uint64_t other) {
   if (!is_uncommitted(other)) committed(type);
 }
 
-void started(std::uint64_t request) {
-  const Spin spin(&g_lock);
-  const auto found = all(Handle::Request).find(request);
-  if (found != all(Handle::Request).end()) found->second.started = true;
-}
-
 // What was made at one place is reported once.
 void report_leaks() {
   std::map<std::tuple<Category, std::uint64_t, std::uint64_t>, std::pair<std::size_t, std::string>> found;
@@ -146,17 +146,28 @@ void report_leaks() {
   }
 }
 
-Completing::Completing(MPI_Count n, const MPI_Request* requests) : count_(n > 0 ? static_cast<std::size_t>(n) : 0) {
+Completing::Completing(MPI_Count n, const MPI_Request* requests)
+    : requests_(requests), count_(n > 0 ? static_cast<std::size_t>(n) : 0) {
   if (count_ > kFew) many_.resize(count_);
   std::uint64_t* const keys = count_ > kFew ? many_.data() : few_;
   for (std::size_t i = 0; i < count_; ++i) keys[i] = handle_key(requests[i]);
+  settles_ = t_state.border_settle == nullptr;
+  if (!settles_) return;
+  t_state.at_border = this;
+  t_state.border_settle = [](void* object) { static_cast<const Completing*>(object)->look(); };
 }
 
-void Completing::look(const MPI_Request* requests) {
+Completing::~Completing() {
+  if (!settles_) return;
+  t_state.border_settle = nullptr;
+  t_state.at_border = nullptr;
+}
+
+void Completing::look() const {
   const std::uint64_t none = handle_key(handles().request_null);
   const std::uint64_t* const keys = count_ > kFew ? many_.data() : few_;
   for (std::size_t i = 0; i < count_; ++i)
-    if (keys[i] != none && handle_key(requests[i]) == none) given_back(Handle::Request, keys[i]);
+    if (keys[i] != none && handle_key(requests_[i]) == none) given_back(Handle::Request, keys[i]);
 }
 
 }  // namespace reprise::mpi::check

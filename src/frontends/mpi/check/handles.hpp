@@ -20,15 +20,14 @@ bool is_alive(Handle kind, std::uint64_t key);
 // It has been given back, and nothing new has got the same number since.
 bool was_freed(Handle kind, std::uint64_t key);
 
+// MPI_Type_free: the handle may come back as another type's.
+void forget_type(MPI_Datatype type);
 void committed(std::uint64_t type);
 bool is_uncommitted(std::uint64_t type);
 // A type of the program's own.
 bool is_derived(std::uint64_t type);
 // MPI_Type_dup: it is committed if the other one is.
 void committed_like(std::uint64_t type, std::uint64_t other);
-
-// MPI_Start.
-void started(std::uint64_t request);
 
 // In a recorded run: what a nonblocking send or receive has of the program's memory until its request is complete.
 // (Explored ranks know better when that is.)
@@ -37,13 +36,19 @@ void lends(std::uint64_t request, bool sends, const void* buffer, MPI_Count coun
 // In MPI_Finalize: everything that is left.
 void report_leaks();
 
-// Requests of a call that may complete them: those that are null afterwards are no more.
+// Requests of a call that may complete them: those that are null afterwards are no more. Also if an error handler of
+// the program never lets the call return.
 class Completing {
  public:
   Completing(MPI_Count n, const MPI_Request* requests);
-  void look(const MPI_Request* requests);
+  ~Completing();
+  Completing(const Completing&) = delete;
+  Completing& operator=(const Completing&) = delete;
+  void look() const;
 
  private:
+  const MPI_Request* requests_;
+  bool settles_ = false;
   static constexpr std::size_t kFew = 16;
   std::uint64_t few_[kFew];
   std::vector<std::uint64_t> many_;

@@ -131,9 +131,6 @@ int deliver(Request& request, const Report& report, MPI_Status* status);
 int raise(MPI_Comm comm, int error, const char* words = nullptr);
 void await(OperationId operation);
 
-// A communicator, or the reason why not.
-int check_peer(MPI_Comm comm, int peer, int tag, bool may_be_any);
-
 void put_errors();          // errors.cpp
 void put_point_to_point();  // point_to_point.cpp
 void put_completion();      // completion.cpp

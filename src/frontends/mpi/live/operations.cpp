@@ -211,14 +211,4 @@ int deliver(Request& request, const Report& report, MPI_Status* status) {
   return error;
 }
 
-int check_peer(MPI_Comm comm, int peer, int tag, bool may_be_any) {
-  const Communicator* const found = known(comm);
-  if (!found) return MPI_ERR_COMM;
-  if (peer == MPI_PROC_NULL) return MPI_SUCCESS;
-  if (may_be_any && peer == MPI_ANY_SOURCE) peer = 0;
-  if (peer < 0 || peer >= found->peers().size()) return MPI_ERR_RANK;
-  if (tag < 0 && !(may_be_any && tag == MPI_ANY_TAG)) return MPI_ERR_TAG;
-  return MPI_SUCCESS;
-}
-
 }  // namespace reprise::mpi::live

@@ -41,7 +41,6 @@ OperationId post_receive(int source, int tag, MPI_Comm comm) {
 
 template <Mode kMode, class Count>
 int send(const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  if (const int error = check_peer(comm, dest, tag, false)) return raise(comm, error);
   const Region from = region(buffer, count, type);
   const check::Lent lent({sent(from)}, false);
   await(post_send(kMode, from, dest, tag, comm));
@@ -50,7 +49,6 @@ int send(const void* buffer, Count count, MPI_Datatype type, int dest, int tag, 
 
 template <Mode kMode, class Count>
 int isend(const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* handle) {
-  if (const int error = check_peer(comm, dest, tag, false)) return raise(comm, error);
   auto request = std::make_shared<Request>();
   request->comm = comm;
   const Region from = region(buffer, count, type);
@@ -63,7 +61,6 @@ int isend(const void* buffer, Count count, MPI_Datatype type, int dest, int tag,
 template <Mode kMode, class Count>
 int send_init(const void* buffer, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
               MPI_Request* handle) {
-  if (const int error = check_peer(comm, dest, tag, false)) return raise(comm, error);
   auto request = std::make_shared<Request>();
   request->comm = comm;
   request->persistent = true;
@@ -80,7 +77,6 @@ void show_nobody(MPI_Status* status) { show_empty_status(status, MPI_PROC_NULL);
 
 template <class Count>
 int recv(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (const int error = check_peer(comm, source, tag, true)) return raise(comm, error);
   if (source == MPI_PROC_NULL) {
     show_nobody(status);
     return MPI_SUCCESS;
@@ -111,7 +107,6 @@ std::shared_ptr<Request> receive_request(void* buffer, Count count, MPI_Datatype
 
 template <class Count>
 int irecv(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
-  if (const int error = check_peer(comm, source, tag, true)) return raise(comm, error);
   auto request = receive_request(buffer, count, type, source, comm);
   if (!request->nobody) request->lent = std::make_unique<check::Lent>(std::vector{received(request->into)});
   request->operation = post_receive(source, tag, comm);
@@ -120,7 +115,6 @@ int irecv(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI
 
 template <class Count>
 int recv_init(void* buffer, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* handle) {
-  if (const int error = check_peer(comm, source, tag, true)) return raise(comm, error);
   auto request = receive_request(buffer, count, type, source, comm);
   request->persistent = true;
   request->active = false;
@@ -162,8 +156,6 @@ Reply wait_for_both(OperationId sent, OperationId received) {
 template <class Count>
 int sendrecv(const void* sbuf, Count scount, MPI_Datatype stype, int dest, int stag, void* rbuf, Count rcount,
              MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Status* status) {
-  if (const int error = check_peer(comm, dest, stag, false)) return raise(comm, error);
-  if (const int error = check_peer(comm, source, rtag, true)) return raise(comm, error);
   Request request;
   request.comm = comm;
   request.hears = true;
@@ -193,8 +185,6 @@ int sendrecv_replace(void* buffer, Count count, MPI_Datatype type, int dest, int
 template <class Count>
 int isendrecv(const void* sbuf, Count scount, MPI_Datatype stype, int dest, int stag, void* rbuf, Count rcount,
               MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Request* handle) {
-  if (const int error = check_peer(comm, dest, stag, false)) return raise(comm, error);
-  if (const int error = check_peer(comm, source, rtag, true)) return raise(comm, error);
   auto request = receive_request(rbuf, rcount, rtype, source, comm);
   const Region from = region(sbuf, scount, stype);
   request->lent = std::make_unique<check::Lent>(std::vector{sent(from), received(request->into)});
@@ -225,13 +215,6 @@ int detach(void* buffer, Count* size) {
   g_attached = nullptr;
   g_attached_size = 0;
   return MPI_SUCCESS;
-}
-
-// The handle may come back as another type's.
-int type_free(MPI_Datatype* type) {
-  forget_layout(*type);
-  check::forget_signature(*type);
-  return singleton_function<int (*)(MPI_Datatype*)>(Function::Type_free)(type);
 }
 
 template <Mode kMode>
@@ -272,7 +255,6 @@ void put_point_to_point() {
   put_in_place_of_library(Function::Isendrecv_c, &isendrecv<MPI_Count>);
   put_in_place_of_library(Function::Isendrecv_replace, &isendrecv_replace<int>);
   put_in_place_of_library(Function::Isendrecv_replace_c, &isendrecv_replace<MPI_Count>);
-  put_in_place_of_library(Function::Type_free, &type_free);
   put_in_place_of_library(Function::Buffer_attach, &attach<int>);
   put_in_place_of_library(Function::Buffer_attach_c, &attach<MPI_Count>);
   put_in_place_of_library(Function::Buffer_detach, &detach<int>);

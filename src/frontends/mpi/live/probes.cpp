@@ -24,7 +24,6 @@ void show(const Report& report, MPI_Comm comm, MPI_Status* status) {
 }
 
 int look(std::uint64_t flags, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  if (const int error = check_peer(comm, source, tag, true)) return raise(comm, error);
   *flag = 1;
   if (source == MPI_PROC_NULL) {
     show_empty_status(status, MPI_PROC_NULL);
@@ -45,7 +44,6 @@ int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
 }
 
 int take(std::uint64_t flags, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  if (const int error = check_peer(comm, source, tag, true)) return raise(comm, error);
   *flag = 1;
   if (source == MPI_PROC_NULL) {
     *message = handles().message_no_proc;
