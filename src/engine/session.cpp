@@ -131,12 +131,11 @@ void Session::arrives() {
   if (const auto rank = launcher_rank()) Supervisor::announce(configuration_.monitor, *rank);
 }
 
-void Session::attach(const Identity& identity, void (*progress)(), void (*settle)()) {
+void Session::attach(const Identity& identity, const Library& library) {
   if (attached_) return;
   rank_ = identity.rank;
   callers_ = identity.callers;
-  progress_ = progress;
-  settle_ = settle;
+  library_ = library;
   if (mode() == Mode::Record) attach_recorder(identity);
   if (mode() == Mode::Replay) attach_replayer(identity);
   attached_ = true;
@@ -272,7 +271,7 @@ void Session::at_last_call() {
   supervisor_.report_place();
   if (!main_.replayer->in_unfinished_call()) return;
   if (has_threads()) return;  // it may have sent before it was cut off; look_after_threads() sees to the end
-  if (supervisor_.hold(progress_, kLastCallPatience) &&
+  if (supervisor_.hold(library_.make_progress, kLastCallPatience) &&
       main_.replayer->stream().reader().end().kind != trace::EndKind::Exited)
     at_end();
 }
@@ -343,15 +342,14 @@ void Session::give_up(const std::string& why) {
 
 void Session::wait_for_others() {
   if (mode() == Mode::Replay && supervisor_.connected())
-    hold_rank(!has_threads() || callers_ == Identity::Callers::Many ? progress_ : nullptr);
+    hold_rank(&Session::progress_from_here);
 }
 
-// Inside the MPI library nothing of it may be called again.
 void Session::wait_for_others_after_crash(int signal, const void* address) {
   if (mode() != Mode::Replay || !stream().replayer) return;
   const Replayer& log = *stream().replayer;
   if (!log.at_last_event()) supervisor_.crashed(signal, address, log.next_event());
-  hold_rank(supervisor_.in_call() || has_threads() ? nullptr : progress_);
+  hold_rank(&Session::progress_from_anywhere);
 }
 
 void Session::at_end() {
@@ -398,7 +396,7 @@ void Session::aborting(int code) {
 void Session::process_will_exit() {
   if (configuration_.alone) return;
   if (mode() == Mode::Replay && main_.replayer && !finalized_ && main_.replayer->at_last_event()) {
-    supervisor_.hold(supervisor_.in_call() || has_threads() ? nullptr : progress_, kForEver);
+    supervisor_.hold(progress_from_anywhere(), kForEver);
     held_ = true;
   }
 }
@@ -410,7 +408,7 @@ void Session::process_exits(int status) {
   if (!attached_) return;
   if (configuration_.alone) finalized_ = true;
   if (now == Mode::Record) {
-    if (settle_) settle_();
+    if (library_.settle) library_.settle();
     finish_main(
         {finalized_ ? trace::EndKind::Finalized : trace::EndKind::Exited, status, main_.recorder.writer().in_call()});
     finish_threads();

@@ -50,6 +50,13 @@ struct Identity {
   enum class Callers { One, OneAtATime, Many } callers = Callers::One;
 };
 
+// What a session asks of the library whose calls it follows.
+struct Library {
+  void (*make_progress)() = nullptr;  // moves messages while the rank waits for others (hold())
+  void (*settle)() = nullptr;  // logs what is known of a call that will never return: the process exits inside it
+  bool (*is_inside)() = nullptr;  // is the running thread inside a call of it, or in a function that such a call has called?
+};
+
 class Session {
  public:
   static Session& get() {
@@ -63,9 +70,8 @@ class Session {
   void decline(const std::string& why);
   // The API is about to be brought up, which may take its time.
   void arrives();
-  // The rank is known: open the log. `progress` moves messages while the rank waits for others (hold()); `settle` logs
-  // what is known of a call that will never return, because the process exits inside it.
-  void attach(const Identity& identity, void (*progress)(), void (*settle)());
+  // The rank is known: open the log.
+  void attach(const Identity& identity, const Library& library);
   bool attached() const { return attached_; }
 
   // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
@@ -257,8 +263,12 @@ class Session {
   void open_thread_log(ThreadStream& stream);
   void count_cut_off_threads();
   void finish_threads();
-  void hold_rank(void (*progress)());
-  void await_own_threads();
+  // How the running thread may move messages while it waits, if it may.
+  using Progress = void (*)();
+  Progress progress_from_here() const;
+  Progress progress_from_anywhere() const;
+  void hold_rank(Progress (Session::*progress)() const);
+  void await_own_threads(Progress progress);
   Replayer* followed_log();
   void has_moved(const Replayer& log);
   void log_turn(const void* object);
@@ -307,13 +317,13 @@ class Session {
   std::atomic_flag post_order_;
   std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
   std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
+  std::atomic<bool> ended_in_call_{false};  // one of them inside a call
   int looks_after_release_ = 0;
   std::atomic<void (*)()> cut_off_hook_{nullptr};
   std::uint64_t moved_before_ = 0;  // replaying: calls of threads that have ended
   Supervisor supervisor_;
   std::vector<EarlyCall> early_;
-  void (*progress_)() = nullptr;
-  void (*settle_)() = nullptr;
+  Library library_;
   std::atomic_flag lock_;
   std::atomic<bool> threaded_{false};
   std::uint64_t calls_seen_ = 0;

@@ -343,7 +343,10 @@ void Session::call_in_order(FunctionId function, const void* caller, const Argum
     stream.replayer->pass_reads();
     insist(stream.replayer->call(function, caller, arguments));
     has_moved(*stream.replayer);
-    if (stream.replayer->in_unfinished_call()) reached_end();
+    if (stream.replayer->in_unfinished_call()) {
+      ended_in_call_.store(true, std::memory_order_relaxed);
+      reached_end();
+    }
     if (ordered) follow_turn();
     replayed();
   } else if (mode() == Mode::Replay && &stream == &main_) {
@@ -395,20 +398,35 @@ void Session::reached_end() {
   ended_.fetch_add(1, std::memory_order_release);
 }
 
+// Before it goes into the library. Others may be there, and whether that may be is the program's choice.
+Session::Progress Session::progress_from_here() const {
+  if (!has_threads() || callers_ == Identity::Callers::Many) return library_.make_progress;
+  if (t_stream != &main_) return nullptr;
+  // One at a time: at the ends of their logs all are outside, but for one that was in a call.
+  const bool is_only_one = callers_ == Identity::Callers::One ||
+                           (threads_at_end() && !ended_in_call_.load(std::memory_order_relaxed));
+  return is_only_one ? library_.make_progress : nullptr;
+}
+
+// In a signal handler, or from exit(). Inside the library nothing of it may be called again.
+Session::Progress Session::progress_from_anywhere() const {
+  return library_.is_inside && !library_.is_inside() ? progress_from_here() : nullptr;
+}
+
 // This thread is at the end of its log. The rank is when all its threads are.
-void Session::await_own_threads() {
+void Session::await_own_threads(Progress progress) {
   if (!t_stream || cut_off_.load(std::memory_order_relaxed) == 0) return;
   if (t_stream->turn_is_open) passed();
   reached_end();
   while (!threads_at_end()) {
-    if (progress_ && callers_ == Identity::Callers::Many && t_stream == &main_) progress_();
+    if (progress && t_stream == &main_) progress();
     sleep_a_moment();
   }
 }
 
-void Session::hold_rank(void (*progress)()) {
-  if (has_threads()) await_own_threads();
-  supervisor_.hold(progress, kForEver);
+void Session::hold_rank(Progress (Session::*progress)() const) {
+  if (has_threads()) await_own_threads((this->*progress)());
+  supervisor_.hold((this->*progress)(), kForEver);
 }
 
 }  // namespace reprise::engine

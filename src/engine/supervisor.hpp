@@ -57,11 +57,6 @@ class Supervisor {
   // This rank has come to its end, and waits for the others.
   void holds() { entered(place_->load(std::memory_order_relaxed) >> 4, RankState::Holding); }
 
-  // In an MPI call, as opposed to the program's own code?
-  bool in_call() const {
-    const auto state = static_cast<RankState>(place_->load(std::memory_order_relaxed) & 15);
-    return state == RankState::InCall || state == RankState::LastCall;
-  }
   bool connected() const { return socket_ >= 0; }
   void disown();  // in a forked child
 

@@ -75,7 +75,7 @@ std::string racing_words(const RacingSite& site) {
     if (site.unknown > 0) part += fmt::format(" ({} unknown)", with_thousands(site.unknown));
     add(part);
   }
-  if (site.polls > 0) add(counted(site.polls, "test series") + ", " + with_thousands(site.failed_polls) + " failed");
+  if (site.polls > 0) add(fmt::format("{} series of tests, {} failed", with_thousands(site.polls), with_thousands(site.failed_polls)));
   if (site.completions > 0)
     add(counted(site.completions, "completion") + fmt::format(" of {} indices", site.indices.size()));
   return words;

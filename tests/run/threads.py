@@ -74,6 +74,19 @@ def without_mpi(source):
     return function
 
 
+def last_message(level):
+    """A rank that aborts helps the others to come as far as they came."""
+    def function(scene):
+        result, recorded = scene.record(scene.launch(2, scene.program("thread_last_message"), level))
+        scene.check(recorded["out-0.txt"].endswith(b"asked 300 times\n"), "rank 0 did not come so far", result)
+        scene.check(recorded["out-1.txt"].endswith(b"sent\n"), "the message did not get through", result)
+        for number in range(scene.settings.repeat):
+            replay, outputs = scene.replay(scene.dir / "trace")
+            scene.check_status(replay, result.status, f"replay {number + 1}")
+            scene.check_same(recorded, outputs, f"replay {number + 1}", replay)
+    return function
+
+
 def without_mpi_crash(scene):
     """A program that aborts does so again; one that was killed is replayed up to that point. With the same status."""
     command = [scene.program_without_mpi("thread_crash"), scene.out, "abort"]
@@ -255,5 +268,6 @@ def cases(mpi):
         listed |= {f"without-mpi-deadlock-{way}": deadlock(way, 0) for way in DEADLOCKS}
         listed |= {"deadlock-not-watched": deadlock_not_watched, "no-deadlock": no_deadlock}
     listed |= {f"deadlock-{way}": deadlock(way, 2) for way in DEADLOCKS}
+    listed |= {f"last-message-{level}": last_message(level) for level in ("funneled", "serialized", "multiple")}
     listed |= {"shown": shown, "log-is-missing": log_is_missing}
     return [Case("threads", mpi, name, function) for name, function in listed.items()]

@@ -36,6 +36,8 @@ std::string first_line(std::string text) {
 
 engine::Identity g_identity;
 
+bool is_inside() { return t_inside || t_state.called_back; }
+
 void settle_call_in_flight() {
   if (t_state.settle) t_state.settle(t_state.in_flight);
 }
@@ -84,7 +86,7 @@ void mpi_started(int thread_level) {
   if (thread_level == MPI_THREAD_SERIALIZED) g_identity.callers = Callers::OneAtATime;
   if (thread_level == MPI_THREAD_MULTIPLE) g_identity.callers = Callers::Many;
   if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
-  session.attach(g_identity, make_progress, settle_call_in_flight);
+  session.attach(g_identity, {make_progress, settle_call_in_flight, is_inside});
   if (Entry::recording() && session.records_data()) record_at_border();
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();

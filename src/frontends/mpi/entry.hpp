@@ -40,6 +40,7 @@ struct ThreadState {
   void (*border_settle)(void*) = nullptr;
   void* at_border = nullptr;
   bool own_look = false;  // Reprise itself asks the library something
+  bool called_back = false;  // in a function of the program that the library has called
   // The call in flight, for those below who want to know what they serve.
   Function function{};
   Flavor flavor{};
@@ -214,6 +215,7 @@ class Outside {
  public:
   Outside() : inside_(std::exchange(t_inside, false)), saved_(t_state) {
     t_state = {};
+    t_state.called_back = true;
     let_others_post();
     if (saved_.border_settle) saved_.border_settle(saved_.at_border);
     if (saved_.settle) saved_.settle(saved_.in_flight);
@@ -224,6 +226,7 @@ class Outside {
     t_state.function = saved_.function;
     t_state.flavor = saved_.flavor;
     t_state.caller = saved_.caller;
+    t_state.called_back = saved_.called_back;
   }
   Outside(const Outside&) = delete;
   Outside& operator=(const Outside&) = delete;

@@ -14,7 +14,7 @@ void begin_alone() {
   identity.ranks = 1;
   identity.library = "none";
   identity.thread_level = "none";
-  session.attach(identity, nullptr, nullptr);
+  session.attach(identity, {});
   if (engine::mode() == engine::Mode::Record) note_own_crash();
 }
 
