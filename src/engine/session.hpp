@@ -265,9 +265,9 @@ class Session {
   void finish_threads();
   // How the running thread may move messages while it waits, if it may.
   using Progress = void (*)();
-  Progress progress_from_here() const;
-  Progress progress_from_anywhere() const;
-  void hold_rank(Progress (Session::*progress)() const);
+  Progress progress_from_here();
+  Progress progress_from_anywhere();
+  void hold_rank(Progress (Session::*progress)());
   void await_own_threads(Progress progress);
   Replayer* followed_log();
   void has_moved(const Replayer& log);
@@ -318,6 +318,7 @@ class Session {
   std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
   std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
   std::atomic<bool> ended_in_call_{false};  // one of them inside a call
+  std::atomic<ThreadStream*> makes_progress_{nullptr};
   int looks_after_release_ = 0;
   std::atomic<void (*)()> cut_off_hook_{nullptr};
   std::uint64_t moved_before_ = 0;  // replaying: calls of threads that have ended

@@ -399,17 +399,18 @@ void Session::reached_end() {
 }
 
 // Before it goes into the library. Others may be there, and whether that may be is the program's choice.
-Session::Progress Session::progress_from_here() const {
+Session::Progress Session::progress_from_here() {
   if (!has_threads() || callers_ == Identity::Callers::Many) return library_.make_progress;
-  if (t_stream != &main_) return nullptr;
-  // One at a time: at the ends of their logs all are outside, but for one that was in a call.
-  const bool is_only_one = callers_ == Identity::Callers::One ||
-                           (threads_at_end() && !ended_in_call_.load(std::memory_order_relaxed));
-  return is_only_one ? library_.make_progress : nullptr;
+  if (callers_ == Identity::Callers::One) return t_stream == &main_ ? library_.make_progress : nullptr;
+  // One at a time: at the ends of their logs all are outside, but for one that was in a call. The first to ask does it.
+  if (!threads_at_end() || ended_in_call_.load(std::memory_order_relaxed)) return nullptr;
+  ThreadStream* first = nullptr;
+  const bool is_first = makes_progress_.compare_exchange_strong(first, t_stream) || first == t_stream;
+  return is_first ? library_.make_progress : nullptr;
 }
 
 // In a signal handler, or from exit(). Inside the library nothing of it may be called again.
-Session::Progress Session::progress_from_anywhere() const {
+Session::Progress Session::progress_from_anywhere() {
   return library_.is_inside && !library_.is_inside() ? progress_from_here() : nullptr;
 }
 
@@ -424,7 +425,7 @@ void Session::await_own_threads(Progress progress) {
   }
 }
 
-void Session::hold_rank(Progress (Session::*progress)() const) {
+void Session::hold_rank(Progress (Session::*progress)()) {
   if (has_threads()) await_own_threads((this->*progress)());
   supervisor_.hold((this->*progress)(), kForEver);
 }
