@@ -22,6 +22,7 @@ check: build
 	python3 tests/model/test_model.py
 	python3 tests/model/test_against_mpi.py
 	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-300
+	python3 tests/model/test_windows.py --build $(BUILD) --seeds 1-60
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3
 
@@ -32,6 +33,7 @@ check-long: build
 	python3 tests/model/test_model.py
 	python3 tests/model/test_against_mpi.py --seeds 1-200 --runs 10
 	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-10000
+	python3 tests/model/test_windows.py --build $(BUILD) --seeds 1-2000
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50 --timed
 	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5

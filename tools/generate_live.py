@@ -14,8 +14,7 @@ KINDS = ("Barrier Bcast Gather Gatherv Allgather Allgatherv Scatter Scatterv All
          "Neighbor_alltoallv Neighbor_alltoallw").split()
 
 # Role of a first argument -> why a rank that is explored cannot do it.
-REFUSED_ROLES = {"win": "one-sided communication", "newwin": "one-sided communication", "file": "files", "newfile": "files",
-                 "file&": "files", "win&": "one-sided communication", "newsession": "sessions", "session": "sessions",
+REFUSED_ROLES = {"file": "files", "newfile": "files", "file&": "files", "newsession": "sessions", "session": "sessions",
                  "foreigncomm": "dynamic processes"}
 REFUSED = {"Psend_init": "partitioned communication", "Precv_init": "partitioned communication",
            "Pready": "partitioned communication", "Pready_range": "partitioned communication",

@@ -52,6 +52,10 @@ std::string words_of(const Constraint& constraint, PlaceNamer& namer) {
     case Option::Kind::Buffered: return fmt::format("{} is buffered", subject);
     case Option::Kind::Stuck: return fmt::format("{} is not buffered", subject);
     case Option::Kind::Dead: return fmt::format("{} never returns", subject);
+    case Option::Kind::Turn:
+      return fmt::format("the {} turn at the window of rank {} goes to rank {}'s {} {} at {}", nth(constraint.ordinal + 1),
+                         constraint.rank, constraint.source, nth(constraint.iteration + 1),
+                         namer.function(constraint.function), namer.line(constraint.site));
     case Option::Kind::Report: break;
     case Option::Kind::Sleep: break;
   }
@@ -71,6 +75,7 @@ const char* kind_name(Option::Kind kind) {
     case Option::Kind::Buffered: return "buffered";
     case Option::Kind::Stuck: return "not buffered";
     case Option::Kind::Dead: return "dead";
+    case Option::Kind::Turn: return "turn";
   }
   return "";
 }

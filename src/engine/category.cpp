@@ -37,6 +37,12 @@ const char* category_name(Category category) {
       "overlapping buffers",
       "call outside MPI",
       "thread level",
+      "window conflict",
+      "window changed by its owner",
+      "outside an epoch",
+      "epoch left open",
+      "epochs overlap",
+      "outside the window",
   };
   static_assert(sizeof kNames / sizeof *kNames == static_cast<std::size_t>(Category::kCount));
   return kNames[static_cast<std::size_t>(category)];

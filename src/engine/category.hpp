@@ -38,6 +38,13 @@ enum class Category : std::uint8_t {
   OverlappingBuffers,
   OutsideMpi,  // called before MPI_Init or after MPI_Finalize
   ThreadLevel,
+  // One-sided communication.
+  WindowConflict,  // accesses that meet and may not
+  WindowStore,     // the target itself changes what others access
+  OutsideEpoch,
+  OpenEpoch,      // never closed
+  NestedEpochs,   // one begins where another one does not allow it
+  OutsideWindow,  // beyond its end
   kCount
 };
 

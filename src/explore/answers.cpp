@@ -74,6 +74,9 @@ Answer Matcher::answer(Asker& asker, std::vector<std::uint32_t> reported) {
                     report.bytes, content});
     if (found->kind == Operation::Kind::Receive) {
       saw_receive(found->index, event);
+      one_sided_.causality.hears(rank, Causality::Of::Message, at_receive(found->index).took);
+    } else if (found->kind == Operation::Kind::OneSided) {
+      one_sided_.seen(found->index);
     } else if (found->kind == Operation::Kind::Send) {
       Message& message = mail(found->index);
       if (message.optional && message.taken_by < 0) message.optional = false;  // it was buffered
@@ -82,14 +85,16 @@ Answer Matcher::answer(Asker& asker, std::vector<std::uint32_t> reported) {
         if (message.settled) precedences_.push_back({message.source, message.sent_at, rank, event});
         else evidence_.push_back({found->index, rank, event});
         precedences_.push_back({taker.rank, taker.posted_at, rank, event});
+        one_sided_.causality.hears(rank, Causality::Of::Receive, message.taken_by);
       }
     } else {
       const Member& asked = member(found->index);
       const auto& needed = buffering_ == Buffering::None ? asked.entrance.members : asked.entrance.needs;
       for (const int other : collectives_.at(asked.collective).members) {
         const Member& there = member(other);
-        if (there.rank != rank && contains(needed, there.rank))
-          precedences_.push_back({there.rank, there.entered_at, rank, event});
+        if (there.rank == rank || !contains(needed, there.rank)) continue;
+        precedences_.push_back({there.rank, there.entered_at, rank, event});
+        one_sided_.causality.hears(rank, Causality::Of::Member, other);
       }
     }
     if (!asker.question.keeps) who.operations.erase(id);
@@ -191,6 +196,7 @@ Answer Matcher::answer_probe(Asker& asker, int number) {
   remember(rank,
            {7, static_cast<std::uint64_t>(message.source), static_cast<std::uint64_t>(message.tag), message.bytes});
   was_there(number, event);
+  one_sided_.causality.hears(rank, Causality::Of::Message, number);
   needs_check_ = true;
   if (asker.question.kind == Question::Kind::Take) {
     // From here on it is a receive that has its message.
@@ -248,6 +254,7 @@ std::vector<Answer> Matcher::settle() {
     again = false;
     for (int rank = 0; rank < ranks(); ++rank) again |= force_receives(rank);
   }
+  if (one_sided_.used()) one_sided_.grant();
   std::vector<Answer> answers;
   for (Rank& rank : ranks_)
     for (Asker& asker : rank.askers)

@@ -8,8 +8,9 @@ namespace reprise::explore {
 
 namespace {
 
-Option take_option(int message) { return {Option::Kind::Take, message, {}}; }
-Option plain_option(Option::Kind kind) { return {kind, -1, {}}; }
+Option take_option(int message) { return {Option::Kind::Take, message, {}, -1}; }
+Option plain_option(Option::Kind kind) { return {kind, -1, {}, -1}; }
+Option turn_option(int item) { return {Option::Kind::Turn, -1, {}, item}; }
 
 }  // namespace
 
@@ -33,7 +34,7 @@ void Matcher::add_receive_choices(int rank, std::vector<Choice>& all) const {
     const auto found = candidates(rank, receive.wanted, receive.closed, i, true);
     const bool may_be_cancelled = receive.cancel_at && !receive.takes;
     if (found.empty() && !may_be_cancelled) continue;
-    Choice choice{Choice::About::Receive, rank, number, {}};
+    Choice choice{Choice::About::Receive, rank, number, {}, false};
     for (const int message : found) choice.options.push_back(take_option(message));
     if (may_be_cancelled) choice.options.push_back(plain_option(Option::Kind::Cancelled));
     all.push_back(std::move(choice));
@@ -56,12 +57,12 @@ std::optional<Choice> Matcher::question_choice(int rank, int number) const {
   const Asker& asker = who.askers[static_cast<std::size_t>(number)];
   const Question& question = asker.question;
   if (!asker.asks || asker.dead || question.kind == Question::Kind::Pause) return std::nullopt;
-  Choice choice{Choice::About::Question, rank, number, {}};
+  Choice choice{Choice::About::Question, rank, number, {}, false};
   if (may_refuse(asker)) choice.options.push_back(plain_option(Option::Kind::No));
   if (asker.probes()) {
     for (const int message :
          candidates(rank, question.wanted, asker.closed, who.pending.size(), question.kind == Question::Kind::Take))
-      choice.options.push_back({Option::Kind::Show, message, {}});
+      choice.options.push_back({Option::Kind::Show, message, {}, -1});
     return choice.options.empty() ? std::nullopt : std::optional(choice);
   }
   const auto now = ready(asker);
@@ -70,7 +71,7 @@ std::optional<Choice> Matcher::question_choice(int rank, int number) const {
     for (std::uint32_t i = 0; i < question.operations.size(); ++i)
       if (is_active(who, question.operations[i])) active.push_back(i);
     if (question.may_say_no && now.size() == active.size()) {
-      choice.options.push_back({Option::Kind::Report, -1, active});
+      choice.options.push_back({Option::Kind::Report, -1, active, -1});
     } else if (!question.may_say_no) {
       // Only sends that may or may not be buffered are left to decide here. One that is stuck is enough.
       const bool is_stuck = std::any_of(active.begin(), active.end(), [&](std::uint32_t index) {
@@ -81,7 +82,7 @@ std::optional<Choice> Matcher::question_choice(int rank, int number) const {
       for (const std::uint32_t index : now) {
         const Operation& found = who.operations.at(question.operations[index]);
         if (is_complete(found)) continue;
-        Choice about_send{Choice::About::Send, rank, found.index, {}};
+        Choice about_send{Choice::About::Send, rank, found.index, {}, false};
         about_send.options = {plain_option(Option::Kind::Buffered), plain_option(Option::Kind::Stuck)};
         return about_send;
       }
@@ -91,7 +92,7 @@ std::optional<Choice> Matcher::question_choice(int rank, int number) const {
   const auto is_new = [&](std::uint32_t index) { return !asker.excluded[index]; };
   if (question.kind == Question::Kind::Any) {
     for (const std::uint32_t index : now)
-      if (is_new(index)) choice.options.push_back({Option::Kind::Report, -1, {index}});
+      if (is_new(index)) choice.options.push_back({Option::Kind::Report, -1, {index}, -1});
   } else {
     // Every set with something new in it. There are many; that is what MPI_Waitsome allows.
     constexpr std::size_t kMostAtOnce = 12;
@@ -105,7 +106,7 @@ std::optional<Choice> Matcher::question_choice(int rank, int number) const {
         some.push_back(now[i]);
         fresh |= is_new(now[i]);
       }
-      if (fresh) choice.options.push_back({Option::Kind::Report, -1, std::move(some)});
+      if (fresh) choice.options.push_back({Option::Kind::Report, -1, std::move(some), -1});
     }
   }
   // None of the sends is buffered, and nothing else ever completes either.
@@ -115,6 +116,28 @@ std::optional<Choice> Matcher::question_choice(int rank, int number) const {
   if (!question.may_say_no && !asker.sleeps && !now.empty() && only_unsure)
     choice.options.push_back(plain_option(Option::Kind::Dead));
   return choice.options.empty() ? std::nullopt : std::optional(choice);
+}
+
+// Those that somebody waits for.
+std::vector<int> Matcher::wanted_items() const {
+  std::vector<int> wanted;
+  for (const Rank& rank : ranks_)
+    for (const Asker& asker : rank.askers) {
+      if (!asker.asks || asker.question.looks_only) continue;
+      for (const OperationId id : asker.question.operations)
+        if (const auto found = rank.operations.find(id);
+            found != rank.operations.end() && found->second.kind == Operation::Kind::OneSided)
+          wanted.push_back(found->second.index);
+    }
+  return wanted;
+}
+
+void Matcher::add_turn_choices(std::vector<Choice>& all) const {
+  for (const OneSided::Turn& turn : one_sided_.turns(wanted_items())) {
+    Choice choice{Choice::About::Turn, one_sided_.item(turn.items.front()).target, turn.items.front(), {}, turn.may_wait};
+    for (const int item : turn.items) choice.options.push_back(turn_option(item));
+    all.push_back(std::move(choice));
+  }
 }
 
 // Does the rank wait for just this?
@@ -169,6 +192,13 @@ bool Matcher::could_come(const Choice& choice) const {
     }
     return false;
   };
+  if (choice.about == Choice::About::Turn)
+    return std::any_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) {
+      const int number = static_cast<int>(&rank - ranks_.data());
+      return !rank.ended && !is_dead(number) && std::none_of(choice.options.begin(), choice.options.end(), [&](const Option& option) {
+        return one_sided_.item(option.item).rank == number;
+      });
+    });
   if (choice.about == Choice::About::Receive) {
     const Receive& receive = at_receive(choice.subject);
     if (is_unsettled(choice.subject)) return true;
@@ -217,6 +247,7 @@ std::optional<Choice> Matcher::next_choice() {
         cut_by_poll_bound_ = true;
     }
   }
+  if (one_sided_.used()) add_turn_choices(all);
   for (Choice& choice : all) drop_impossible(choice);
   // What has no option left waits for others; but it is one that others need not wait for.
   const auto urgency = [&](const Choice& choice) {
@@ -224,8 +255,9 @@ std::optional<Choice> Matcher::next_choice() {
     if (choice.about == Choice::About::Receive && is_unsettled(choice.subject)) return 8;
     if (choice.about == Choice::About::Receive) return waits_for(choice.rank, choice.subject) ? 0 : 2;
     if (choice.about == Choice::About::Send) return 4;
+    if (choice.about == Choice::About::Turn) return 5;
     const Asker& asker = asker_of(choice);
-    if (asker.question.may_say_no && !asker.will_say_yes) return 5;
+    if (asker.question.may_say_no && !asker.will_say_yes) return 6;
     return asker.probes() ? 1 : 3;
   };
   const auto first = std::min_element(
@@ -235,7 +267,7 @@ std::optional<Choice> Matcher::next_choice() {
       std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
   const bool passes_on =
       first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
-  if ((others > 1 || passes_on || pauses) && could_come(*first))
+  if ((others > 1 || passes_on || pauses || first->may_wait) && could_come(*first))
     first->options.push_back(plain_option(Option::Kind::Sleep));
   return std::move(*first);
 }
@@ -259,7 +291,15 @@ std::vector<Answer> Matcher::apply(const Choice& choice, const Option& option) {
         if (const Operation* const found = operation(choice.rank, id); found && found->kind == Operation::Kind::Send)
           mail(found->index).stuck = true;
       return {};
+    case Option::Kind::Turn: one_sided_.choose(option.item); return {};
     case Option::Kind::Sleep: break;
+  }
+  if (choice.about == Choice::About::Turn) {
+    std::vector<int> items;
+    for (const Option& other : choice.options)
+      if (other.item >= 0) items.push_back(other.item);
+    one_sided_.sleep(items);
+    return {};
   }
   needs_check_ = true;
   if (choice.about == Choice::About::Receive) {

@@ -34,7 +34,19 @@ Constraint constraint_of(const Matcher& matcher, const Choice& choice, const Opt
     constraint.source = message.source;
     constraint.number = message.number;
   }
-  if (choice.about == Choice::About::Receive) {
+  if (option.item >= 0) {
+    const OneSidedItem& item = matcher.one_sided().item(option.item);
+    constraint.source = item.rank;
+    constraint.number = item.number;
+  }
+  if (choice.about == Choice::About::Turn) {
+    const OneSidedItem& item = matcher.one_sided().item(option.item >= 0 ? option.item : choice.subject);
+    constraint.place = matcher.one_sided().place_of(choice.subject);
+    constraint.ordinal = matcher.one_sided().turns_at(constraint.place);
+    constraint.site = item.site;
+    constraint.function = item.function;
+    constraint.iteration = item.iteration;
+  } else if (choice.about == Choice::About::Receive) {
     const auto& all = matcher.receives_of(choice.rank);
     constraint.ordinal = static_cast<std::uint32_t>(std::find(all.begin(), all.end(), choice.subject) - all.begin());
     const Receive& receive = matcher.receives()[static_cast<std::size_t>(choice.subject)];
@@ -78,6 +90,9 @@ bool Guide::in_focus(const Matcher& matcher, const Choice& choice, const Option&
     if (covered(message.source, message.site, message.in_region)) return true;
   } else if (const Question* const question = question_of(matcher, choice)) {
     if (covered(choice.rank, question->site, question->in_region)) return true;
+  } else if (choice.about == Choice::About::Turn) {
+    const OneSidedItem& item = matcher.one_sided().item(option.item >= 0 ? option.item : choice.subject);
+    if (covered(item.rank, item.site, item.in_region) || covered(item.target, 0, false)) return true;
   }
   if (option.message < 0) return false;
   const Message& message = matcher.messages()[static_cast<std::size_t>(option.message)];
@@ -93,6 +108,7 @@ bool Guide::beyond_bounds(const Situation& situation) const {
     iteration = situation.matcher.receives()[static_cast<std::size_t>(choice.subject)].iteration;
   else if (choice.about == Choice::About::Send)
     iteration = situation.matcher.messages()[static_cast<std::size_t>(choice.subject)].iteration;
+  else if (choice.about == Choice::About::Turn) iteration = situation.matcher.one_sided().item(choice.subject).iteration;
   else if (const Question* const question = question_of(situation.matcher, choice)) iteration = question->iteration;
   return iteration >= options_.loop_bound;
 }

@@ -38,12 +38,13 @@ struct Constraint {
   int source = -1;  // the message that was taken or shown
   std::uint32_t number = 0;
   std::vector<std::uint32_t> reported;
-  std::uint64_t site = 0;  // for words
+  std::uint64_t place = 0;  // of a turn (OneSided); its ordinal counts those there
+  std::uint64_t site = 0;   // for words
   std::uint32_t function = 0;
   std::uint32_t iteration = 0;  // how often the rank was there before
 
   bool is_about_same(const Constraint& other) const {
-    return about == other.about && rank == other.rank && ordinal == other.ordinal;
+    return about == other.about && rank == other.rank && ordinal == other.ordinal && place == other.place;
   }
   bool is_same(const Constraint& other) const {
     return is_about_same(other) && kind == other.kind && source == other.source && number == other.number &&

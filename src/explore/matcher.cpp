@@ -21,7 +21,8 @@ Matcher::Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound, std::
     : buffering_(buffering),
       poll_bound_(poll_bound),
       cancelled_sites_(std::move(cancelled_sites)),
-      ranks_(static_cast<std::size_t>(ranks)) {}
+      ranks_(static_cast<std::size_t>(ranks)),
+      one_sided_(cancelled_sites_) {}
 
 // --- what the ranks do -----------------------------------------------------------------------------------------------
 
@@ -50,6 +51,7 @@ void Matcher::send(int rank, OperationId id, Message message, SendMode mode) {
   at(message.dest).inbox.push_back(number);
   at(message.dest).live_mail.push_back(number);
   messages_.push_back(message);
+  one_sided_.causality.leave(Causality::Of::Message, number, rank);
 }
 
 void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint64_t site, std::uint32_t function,
@@ -72,6 +74,7 @@ void Matcher::receive(int rank, OperationId id, const Wanted& wanted, std::uint6
   at(rank).live_receives.push_back(number);
   at(rank).pending.push_back(number);
   at(rank).operations[id] = {Operation::Kind::Receive, number};
+  one_sided_.causality.leave(Causality::Of::Receive, number, rank);
 }
 
 void Matcher::cancel(int rank, OperationId id) {
@@ -96,6 +99,20 @@ void Matcher::enter(int rank, OperationId id, Entrance entrance) {
   collective.members.push_back(number);
   members_.push_back({rank, std::move(entrance), new_event(rank), static_cast<std::size_t>(key)});
   who.operations[id] = {Operation::Kind::Collective, number};
+  one_sided_.causality.leave(Causality::Of::Member, number, rank);
+}
+
+void Matcher::add_one_sided(int rank, OperationId id, OneSidedItem item) {
+  item.rank = rank;
+  item.iteration = at(rank).iterations[item.site]++;
+  remember(rank, {8, item.site, item.window, static_cast<std::uint64_t>(item.target)});
+  at(rank).operations[id] = {Operation::Kind::OneSided, one_sided_.add(std::move(item))};
+}
+
+std::set<std::uint64_t> Matcher::decided_too_early() const {
+  std::set<std::uint64_t> all = decided_too_early_;
+  all.insert(one_sided_.decided_too_early().begin(), one_sided_.decided_too_early().end());
+  return all;
 }
 
 void Matcher::ask(int rank, Question question, std::uint32_t thread) {
@@ -230,6 +247,7 @@ std::vector<int> Matcher::missing(int index) const {
 bool Matcher::is_complete(const Operation& operation) const {
   switch (operation.kind) {
     case Operation::Kind::Receive: return at_receive(operation.index).decided();
+    case Operation::Kind::OneSided: return one_sided_.item(operation.index).done;
     case Operation::Kind::Collective:
       return is_collective_complete(member(operation.index), buffering_ == Buffering::None);
     default: {
@@ -254,6 +272,7 @@ bool Matcher::may_be_complete(const Operation& operation) const {
 // --- the end ---------------------------------------------------------------------------------------------------------
 
 bool Matcher::anybody_asleep() const {
+  if (one_sided_.anybody_asleep()) return true;
   for (const Rank& rank : ranks_) {
     if (std::any_of(rank.pending.begin(), rank.pending.end(), [&](int one) { return at_receive(one).asleep(); }))
       return true;

@@ -20,6 +20,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "explore/one_sided.hpp"
+
 namespace reprise::explore {
 
 // What a standard send does if nobody has asked for its message yet (MPI 4.0, 3.4).
@@ -149,18 +151,20 @@ struct Answer {
 
 // One way to go on. What it means depends on its kind.
 struct Option {
-  enum class Kind : std::uint8_t { Take, Sleep, Cancelled, Show, Report, No, Buffered, Stuck, Dead };
+  enum class Kind : std::uint8_t { Take, Sleep, Cancelled, Show, Report, No, Buffered, Stuck, Dead, Turn };
   Kind kind = Kind::Take;
   int message = -1;
   std::vector<std::uint32_t> reported;  // indices in the question
+  int item = -1;                        // whose turn it is (OneSided)
 };
 
 struct Choice {
-  enum class About : std::uint8_t { Receive, Question, Send };
+  enum class About : std::uint8_t { Receive, Question, Send, Turn };
   About about = About::Receive;
   int rank = 0;
-  int subject = -1;  // a receive, a message, or which of the rank's questions
+  int subject = -1;  // a receive, a message, an item of OneSided, or which of the rank's questions
   std::vector<Option> options;
+  bool may_wait = false;  // OneSided::Turn
 };
 
 // Two members that do not do the same.
@@ -171,7 +175,7 @@ struct Mismatch {
 
 class Matcher {
  public:
-  // `cancelled_sites`: receives posted there are sometimes cancelled.
+  // `cancelled_sites`: receives posted there are sometimes cancelled. And places where one-sided turns are chosen.
   Matcher(int ranks, Buffering buffering, std::uint32_t poll_bound, std::set<std::uint64_t> cancelled_sites = {});
 
   // -- what the ranks do, each in its own order --
@@ -180,6 +184,11 @@ class Matcher {
                bool in_region = false);
   void cancel(int rank, OperationId id);
   void enter(int rank, OperationId id, Entrance entrance);
+  void add_one_sided(int rank, OperationId id, OneSidedItem item);
+  OneSided& one_sided() { return one_sided_; }
+  const OneSided& one_sided() const { return one_sided_; }
+  // Accesses to windows that are to be carried out before settle().
+  std::vector<int> due_accesses() const { return one_sided_.used() ? one_sided_.due(wanted_items()) : std::vector<int>(); }
   // Each thread of a rank may ask something.
   void ask(int rank, Question question, std::uint32_t thread = 0);
   void ended(int rank);  // it has called MPI_Finalize, or is gone: nothing will come from there
@@ -206,7 +215,7 @@ class Matcher {
   bool cut_sets() const { return cut_sets_; }
   // Receives that were decided too early: they were posted at these places and cancelled later. The search must begin
   // anew, with this knowledge.
-  const std::set<std::uint64_t>& decided_too_early() const { return decided_too_early_; }
+  std::set<std::uint64_t> decided_too_early() const;
   const std::optional<Mismatch>& mismatch() const { return mismatch_; }
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
@@ -237,7 +246,7 @@ class Matcher {
   const std::vector<int>& pending_of(int rank) const { return at(rank).pending; }
   // What an operation of a rank is: for reports.
   struct Operation {
-    enum class Kind : std::uint8_t { Send, Receive, Collective } kind = Kind::Send;
+    enum class Kind : std::uint8_t { Send, Receive, Collective, OneSided } kind = Kind::Send;
     int index = -1;
     bool seen = false;  // the program knows that it is complete (MPI_Request_get_status)
   };
@@ -362,6 +371,8 @@ class Matcher {
   void add_receive_choices(int rank, std::vector<Choice>& all) const;
   std::optional<Choice> question_choice(int rank, int number) const;
   std::vector<std::uint32_t> ready(const Asker& asker) const;
+  std::vector<int> wanted_items() const;
+  void add_turn_choices(std::vector<Choice>& all) const;
   bool could_come(const Choice& choice) const;
   bool waits_for(int rank, int receive) const;
   // It need not be decided yet.
@@ -380,6 +391,7 @@ class Matcher {
   std::unordered_map<std::uint64_t, Collective> collectives_;  // digest of communicator and number
   std::vector<Evidence> evidence_;
   std::vector<Precedence> precedences_;
+  OneSided one_sided_;
   std::optional<Mismatch> mismatch_;
   bool cut_by_poll_bound_ = false;
   mutable bool cut_sets_ = false;

@@ -278,6 +278,12 @@ void Run::read_script(int rank, RunResult& result) {
         result.problems.push_back(std::move(problem));
         break;
       }
+      case Act::Window:
+      case Act::Access:
+      case Act::Lock:
+      case Act::Unlock:
+      case Act::Close:
+      case Act::Stored: read_one_sided(rank, act, words, count, result); break;
       case Act::Finish:
         ends_[static_cast<std::size_t>(rank)].finished = true;
         matcher_.ended(rank);
@@ -336,7 +342,7 @@ void Run::dismiss() {
     if (state == SeatState::Asks) {
       seat.state.store(static_cast<std::uint32_t>(SeatState::Leave), std::memory_order_release);
       futex_wake(seat.state, 1);
-    } else if (state == SeatState::Acts && seat.pid > 0) {
+    } else if ((state == SeatState::Acts || state == SeatState::Serves) && seat.pid > 0) {
       ::kill(seat.pid, SIGKILL);
     }
   }
@@ -363,6 +369,10 @@ std::uint64_t Run::digest_of(const Choice& choice) const {
       digest = mix(digest, message.bytes);
     }
     for (const std::uint32_t index : option.reported) digest = mix(digest, index);
+    if (option.item >= 0) {
+      const OneSidedItem& item = matcher_.one_sided().item(option.item);
+      digest = mix(digest, static_cast<std::uint64_t>(item.rank) << 32 | item.number);
+    }
   }
   return digest;
 }
@@ -410,8 +420,10 @@ RunResult Run::play(const std::vector<std::uint32_t>& given) {
     if (!await_quiescence(result)) break;
     read_scripts(result);
     look_for_crowds(result);
+    look_for_conflicts(result);
     if (fatal_ && !matcher_.anybody_asleep()) break;
     if (matcher_.mismatch()) break;
+    if (!serve_accesses(result)) break;
     auto answers = matcher_.settle();
     while (answers.empty()) {
       auto choice = matcher_.next_choice();
@@ -428,8 +440,11 @@ RunResult Run::play(const std::vector<std::uint32_t>& given) {
         return result;
       }
       answers = matcher_.apply(*choice, choice->options[*option]);
-      if (answers.empty()) answers = matcher_.settle();
+      if (!answers.empty()) break;
+      if (!serve_accesses(result)) break;
+      answers = matcher_.settle();
     }
+    if (is_stalled(result)) break;
     if (!answers.empty()) {
       idle = 0;
     } else if (idle < (matcher_.anybody_asleep() ? kIdlePauses : kIdlePolls)) {

@@ -98,6 +98,10 @@ class Run {
   void note_end(int rank, RunResult& result);
   void reply(int rank, const std::vector<const Answer*>& answers);
   void resume(const std::vector<Answer>& answers);
+  // Has accesses to windows carried out by their targets, until none is due. False: one takes too long.
+  bool serve_accesses(RunResult& result);
+  void read_one_sided(int rank, virtual_world::Act act, const std::uint64_t* words, std::size_t count, RunResult& result);
+  void look_for_conflicts(RunResult& result);
   void dismiss();
   void clear_output() const;
   void read_output(RunResult& result) const;
@@ -107,8 +111,10 @@ class Run {
   std::vector<Place> places_of(int rank) const;
   Place place_of(int rank) const { return places_of(rank).front(); }
   std::string awaited(int rank, const Question& question) const;
+  std::string awaited_lock(int item) const;
   void look_for_leftovers(RunResult& result);
   bool stuck_anyway(const std::vector<int>& blocked) const;
+  static bool is_stalled(const RunResult& result);
 
   virtual_world::Stage* stage_;
   RunOptions options_;

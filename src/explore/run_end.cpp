@@ -36,6 +36,7 @@ std::string Run::awaited(int rank, const Question& question) const {
       const Message& message = matcher_.messages()[static_cast<std::size_t>(operation->index)];
       return with_tag(fmt::format("to {}", message.dest), message.tag);
     }
+    if (operation->kind == Matcher::Operation::Kind::OneSided) return awaited_lock(operation->index);
     const auto absent = matcher_.missing(operation->index);
     return absent.empty() ? "" : "without " + rank_list(absent);
   }
@@ -63,11 +64,13 @@ void Run::look_for_leftovers(RunResult& result) {
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     for (const int number : matcher_.inbox_of(rank)) {
       const Message& message = matcher_.messages()[static_cast<std::size_t>(number)];
+      if (message.site == 0) continue;  // not the program's own
       sends.places.push_back({message.source, 0, message.site, message.function,
                               with_tag(fmt::format("to {}", message.dest), message.tag), 0});
     }
     for (const int number : matcher_.pending_of(rank)) {
       const Receive& receive = matcher_.receives()[static_cast<std::size_t>(number)];
+      if (receive.site == 0) continue;
       receives.places.push_back({rank, 0, receive.site, receive.function, source_words(receive.wanted), 0});
     }
   }
@@ -92,6 +95,10 @@ bool Run::stuck_anyway(const std::vector<int>& blocked) const {
     const auto index = static_cast<std::size_t>(operation->index);
     if (operation->kind == Matcher::Operation::Kind::Receive) return may_come(matcher_.receives()[index].wanted);
     if (operation->kind == Matcher::Operation::Kind::Send) return helps(matcher_.messages()[index].dest);
+    if (operation->kind == Matcher::Operation::Kind::OneSided) {
+      const auto holders = matcher_.one_sided().holders(operation->index);
+      return std::all_of(holders.begin(), holders.end(), helps);
+    }
     const auto absent = matcher_.missing(operation->index);
     return std::all_of(absent.begin(), absent.end(), helps);
   };
@@ -113,12 +120,15 @@ bool Run::stuck_anyway(const std::vector<int>& blocked) const {
   return !stuck.empty();
 }
 
+bool Run::is_stalled(const RunResult& result) {
+  return std::any_of(result.problems.begin(), result.problems.end(),
+                     [](const Problem& problem) { return problem.category == Category::Stalled; });
+}
+
 void Run::conclude(RunResult& result) {
   result.decided_too_early = matcher_.decided_too_early();
   result.cut_off = matcher_.cut_by_poll_bound() || matcher_.cut_sets();
-  if (std::any_of(result.problems.begin(), result.problems.end(),
-                  [](const Problem& problem) { return problem.category == Category::Stalled; }))
-    return;
+  if (is_stalled(result)) return;
   const bool ended = fatal_ || matcher_.mismatch().has_value();
   // Before its end, a run need only be possible so far.
   result.counts = ended ? !matcher_.anybody_asleep() && matcher_.is_possible_so_far() : matcher_.is_possible();

@@ -135,9 +135,14 @@ void Actor::wait_for_reply() {
   Seat& seat = stage_->seats[rank_];
   written_ = 0;
   const auto asks = static_cast<std::uint32_t>(SeatState::Asks);
-  seat.state.store(asks, std::memory_order_release);
-  if (stage_->acting.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(stage_->acting, 1);
-  while (seat.state.load(std::memory_order_acquire) == asks) futex_wait(seat.state, asks);
+  for (;;) {
+    seat.state.store(asks, std::memory_order_release);
+    if (stage_->acting.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(stage_->acting, 1);
+    while (seat.state.load(std::memory_order_acquire) == asks) futex_wait(seat.state, asks);
+    if (seat.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(SeatState::Serves)) break;
+    const std::uint64_t* const words = reply_of(stage_, rank_);
+    if (serve_) serve_({words + 1, words[0]});
+  }
   if (seat.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(SeatState::Leave)) _exit(0);
 }
 

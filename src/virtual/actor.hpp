@@ -47,6 +47,9 @@ class Actor {
 
   void is_at(std::uint64_t function, const void* caller);
 
+  // How accesses to the windows of this rank are carried out while it waits.
+  void serve_by(void (*serve)(std::span<const std::uint64_t> accesses)) { serve_ = serve; }
+
  private:
   struct Block {
     std::uint64_t size;  // with this
@@ -63,6 +66,7 @@ class Actor {
 
   Stage* stage_ = nullptr;
   int rank_ = 0;
+  void (*serve_)(std::span<const std::uint64_t>) = nullptr;
   std::uint32_t next_operation_ = 1;
   std::size_t written_ = 0;
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> replies_;  // by thread

@@ -20,7 +20,8 @@ enum class SeatState : std::uint32_t {
   Empty,
   Acts,
   Asks,   // and waits until it is not in this state any more
-  Leave,  // the reply: end at once, nobody needs you any more
+  Serves,  // it carries out what others want of its windows, and then goes on waiting
+  Leave,   // the reply: end at once, nobody needs you any more
   Gone,   // the process has ended
 };
 
@@ -96,6 +97,12 @@ enum class Act : std::uint32_t {
   Error,    // category, class, site, function, text: what MPI calls an error, and no handler of the program has got
   Finding,  // category, rank or -1, site, function, and the same for the other half of it, text: something is wrong
   Finish,   // MPI_Finalize
+  Window,   // the first of this rank: from here on the explorer looks who has heard of whom
+  Access,   // operation, target, data (access.hpp), site, function
+  Lock,     // operation, window, target, exclusive, site, function
+  Unlock,   // window, target
+  Close,    // window, target or -1: what was asked of it is complete there
+  Stored,   // window, site, function, and what the rank itself has changed: pairs of begin and size
 };
 inline constexpr std::uint64_t act_word(Act act, std::size_t words) {
   return static_cast<std::uint64_t>(act) << 32 | static_cast<std::uint64_t>(words);
@@ -123,6 +130,7 @@ inline constexpr std::uint64_t kTime = 0xffffffffu;
 
 // Replies: how many. Each is: thread, words that follow, yes, operation (of MPI_Mprobe), how many reports; each of
 // these is: index, source, tag, bytes, data, flags, how many contributions, and these.
+// To one that serves, in place of them: how many accesses, and where each lies.
 inline constexpr std::uint64_t kCancelled = 1;
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value,

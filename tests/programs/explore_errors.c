@@ -122,13 +122,6 @@ static void forks(void) {
   }
 }
 
-static void window(void) {
-  static int memory;
-  MPI_Win win;
-  MPI_Win_create(&memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  MPI_Win_free(&win);
-}
-
 static void nothing(void) {}
 
 static const struct {
@@ -141,7 +134,7 @@ static const struct {
     {"abort", aborts},              {"truncates", truncates},               {"lost-send", lost_send},
     {"lost-receive", lost_receive}, {"other-collective", other_collective}, {"other-root", other_root},
     {"other-operation", other_operation}, {"for-ever", for_ever},           {"forks", forks},
-    {"window", window},             {"nothing", nothing},
+    {"nothing", nothing},
 };
 
 int main(int argc, char** argv) {

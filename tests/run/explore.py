@@ -394,7 +394,6 @@ BAD_INPUT = {
     "no-ranks": ([], ["@explore_errors"], r"--ranks|-n"),
     "too-many": (["-n", "1000"], ["@explore_errors"], r"between 1 and 64"),
     "early-threads": (["-n", "2", "--no-save"], ["@explore_threads", "early"], r"threads that are there before MPI_Init cannot be explored"),
-    "window": (["-n", "2", "--no-save"], ["@explore_errors", "window"], r"MPI_Win_create: one-sided communication cannot be explored yet"),
 }
 
 

@@ -132,11 +132,14 @@ const Handles& handles() {
       static_cast<MPI_Errhandler>(variable("ompi_mpi_errors_are_fatal")),
       static_cast<MPI_Info>(variable("ompi_mpi_info_null")),
       static_cast<MPI_Op>(variable("ompi_mpi_op_null")),
+      static_cast<MPI_Op>(variable("ompi_mpi_op_replace")),
+      static_cast<MPI_Op>(variable("ompi_mpi_op_no_op")),
+      static_cast<MPI_Win>(variable("ompi_mpi_win_null")),
   };
 #else
   static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
                                 MPI_DATATYPE_NULL, MPI_BYTE,      MPI_PACKED,    MPI_GROUP_NULL,
-                                MPI_GROUP_EMPTY,   MPI_MESSAGE_NO_PROC, MPI_MESSAGE_NULL, MPI_ERRORS_ARE_FATAL, MPI_INFO_NULL, MPI_OP_NULL};
+                                MPI_GROUP_EMPTY,   MPI_MESSAGE_NO_PROC, MPI_MESSAGE_NULL, MPI_ERRORS_ARE_FATAL, MPI_INFO_NULL, MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP, MPI_WIN_NULL};
 #endif
   return known;
 }

@@ -96,6 +96,9 @@ struct Handles {
   MPI_Errhandler errors_are_fatal;
   MPI_Info info_null;
   MPI_Op op_null;
+  MPI_Op replace;
+  MPI_Op no_op;
+  MPI_Win win_null;
 };
 const Handles& handles();
 

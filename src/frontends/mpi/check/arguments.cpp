@@ -1,6 +1,7 @@
 #include "frontends/mpi/check/arguments.hpp"
 
 #include "frontends/mpi/border/world.hpp"
+#include "frontends/mpi/check/epochs.hpp"
 #include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi::check {
@@ -120,6 +121,25 @@ void Arguments::type(MPI_Datatype type, bool travels) {
   if (type == handles().datatype_null) is_wrong(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
   else if (was_freed(Handle::Datatype, key)) is_wrong(MPI_ERR_TYPE, "the datatype has been freed");
   else if (travels && is_uncommitted(key)) is_wrong(MPI_ERR_TYPE, "the datatype has not been committed");
+}
+
+void Arguments::window(MPI_Win win) {
+  const std::uint64_t key = handle_key(win);
+  if (key == handle_key(handles().win_null)) is_wrong(MPI_ERR_WIN, "the window is MPI_WIN_NULL");
+  else if (was_freed(Handle::Window, key)) is_wrong(MPI_ERR_WIN, "the window has been freed");
+}
+
+void Arguments::target(MPI_Win win, int rank) {
+  nobody_ = rank == MPI_PROC_NULL;
+  const int size = fine() ? window_size(win) : -1;
+  if (!nobody_ && size >= 0 && (rank < 0 || rank >= size))
+    is_wrong(MPI_ERR_RANK, "there is no rank " + std::to_string(rank) + " among " + std::to_string(size));
+}
+
+void Arguments::target_data(MPI_Count count, MPI_Datatype type, const char* count_name) {
+  if (nobody_) return;
+  check_count(count, count_name);
+  this->type(type, true);
 }
 
 void Arguments::op(MPI_Op op) {

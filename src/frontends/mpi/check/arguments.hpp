@@ -34,15 +34,24 @@ class Arguments {
     if (key == MPI_KEYVAL_INVALID) is_wrong(MPI_ERR_KEYVAL, "the key is MPI_KEYVAL_INVALID");
   }
   void request(const MPI_Request* request, bool may_be_null);
+  void window(MPI_Win win);
+  void windows(const MPI_Win* win) {
+    win ? window(*win) : is_wrong(MPI_ERR_WIN, "the window's address is null");
+  }
+  void target(MPI_Win win, int rank);
   void requests(MPI_Count n, const MPI_Request* requests, bool may_be_null);
   // What is sent or received: so many elements, or so many per rank. The names are those of mpi.h.
   void data(const void* buffer, MPI_Count count, MPI_Datatype type, InPlace in_place, const char* buffer_name,
             const char* count_name);
+  // What is touched of a window.
+  void target_data(MPI_Count count, MPI_Datatype type, const char* count_name);
   void data(const void* buffer, const int* counts, MPI_Datatype type, InPlace in_place, const char* buffer_name,
             const char* counts_name);
   void data(const void* buffer, const MPI_Count* counts, MPI_Datatype type, InPlace in_place, const char* buffer_name,
             const char* counts_name);
   bool is_root(int root) const;
+  // Of the communicator's, if it is known; otherwise -1.
+  int peers() const { return facts_.peers; }
 
   // Something is wrong, and the library is not to be called.
   bool stop() const;

@@ -7,6 +7,7 @@
 
 #include "base/spin.hpp"
 #include "frontends/mpi/check/buffers.hpp"
+#include "frontends/mpi/check/epochs.hpp"
 #include "frontends/mpi/check/signature.hpp"
 #include "frontends/mpi/entry.hpp"
 
@@ -129,6 +130,7 @@ void committed_like(std::uint64_t type, std::uint64_t other) {
 
 // What was made at one place is reported once.
 void report_leaks() {
+  report_open_epochs();
   std::map<std::tuple<Category, std::uint64_t, std::uint64_t>, std::pair<std::size_t, std::string>> found;
   {
     const Spin spin(&g_lock);

@@ -98,6 +98,7 @@ inline std::atomic<int> g_regions{0};
 // --- requests --------------------------------------------------------------------------------------------------------
 
 class Collective;
+struct Access;
 
 // An operation until the program has seen it complete.
 struct Request {
@@ -107,6 +108,7 @@ struct Request {
   bool hears = false;      // a status has a sender
   Region into;
   std::shared_ptr<Collective> collective;
+  std::shared_ptr<Access> access;
   bool persistent = false;
   bool active = true;
   bool is_cancelled = false;  // the program has asked for it

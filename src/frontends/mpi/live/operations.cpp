@@ -10,6 +10,7 @@
 #include "frontends/mpi/live/collective.hpp"
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/live/refusal.hpp"
+#include "frontends/mpi/live/windows.hpp"
 
 namespace reprise::mpi::live {
 
@@ -55,6 +56,7 @@ void unpack(const char* from, std::uint64_t bytes, const Region& to) {
 // Also for those who never come back from here.
 std::uint64_t this_site() {
   actor().is_at(this_function(), t_state.caller);
+  if (g_watches_memory) notice_stores();
   // Only the thread that has initialised MPI may call it (MPI 4.0, 11.6).
   static thread_local bool said = false;
   if (engine::t_stream && engine::t_stream->number != 0 && !said &&
@@ -187,6 +189,7 @@ int deliver(Request& request, const Report& report, MPI_Status* status) {
     show_empty_status(status);
     return request.collective->finish(report.contributions);
   }
+  if (request.access) request.access->finish();
   if (!request.hears || report.cancelled) {
     show_status({MPI_ANY_SOURCE, MPI_ANY_TAG, 0, report.cancelled, MPI_SUCCESS}, status);
     return MPI_SUCCESS;

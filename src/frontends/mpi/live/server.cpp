@@ -18,6 +18,7 @@
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/live/provider.hpp"
 #include "frontends/mpi/live/refusal.hpp"
+#include "frontends/mpi/live/windows.hpp"
 #include "frontends/sys/early_leave.hpp"
 #include "frontends/sys/virtual_time.hpp"
 #include "frontends/threads/staged.hpp"
@@ -134,7 +135,8 @@ void reap(Stage* stage) {
       seat.wait_status = status;
       const auto before = static_cast<SeatState>(
           seat.state.exchange(static_cast<std::uint32_t>(SeatState::Gone), std::memory_order_acq_rel));
-      if (before == SeatState::Acts && stage->acting.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      const bool was_acting = before == SeatState::Acts || before == SeatState::Serves;
+      if (was_acting && stage->acting.fetch_sub(1, std::memory_order_acq_rel) == 1)
         futex_wake(stage->acting, 1);
     }
   }
@@ -270,6 +272,7 @@ void put_everything() {
   put_completion();
   put_probes();
   put_collectives();
+  put_windows();
   put_in_place_of_library(Function::Finalize, &finalize);
   put_in_place_of_library(Function::Finalized, &finalized);
   put_in_place_of_library(Function::Abort, &abort);
