@@ -3,33 +3,18 @@
 #include <algorithm>
 #include <map>
 
+#include "analyze/note_fields.hpp"
 #include "base/text.hpp"
 
 namespace reprise::analyze {
 namespace {
 
-// The fields of a note. The path comes last, and may contain anything.
-class Fields {
- public:
-  explicit Fields(std::string_view text) : rest_(text) {}
+std::uint32_t read_thread(NoteFields& fields) { return static_cast<std::uint32_t>(fields.number()); }
 
-  std::string next() {
-    const auto end = rest_.find('|');
-    const std::string field(rest_.substr(0, end));
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-    return field;
-  }
-  std::uint64_t number() { return parse_number(next()).value_or(0); }
-  std::uint32_t thread() { return static_cast<std::uint32_t>(number()); }
-  std::string site(SourceLines& lines) {
-    const std::uint64_t offset = number();
-    const std::string build_id = next();
-    return rest_.empty() ? "" : lines.find(std::string(rest_), build_id, offset).text();
-  }
-
- private:
-  std::string_view rest_;
-};
+std::string read_site(NoteFields& fields, SourceLines& lines) {
+  const SourceLine* const line = fields.site(lines);
+  return line ? line->text() : "";
+}
 
 // Locks and conditions have no names of their own.
 class Names {
@@ -49,31 +34,31 @@ ThreadDeadlock::Thread* find_thread(ThreadDeadlock& deadlock, std::uint32_t numb
   return at == deadlock.stuck.end() ? nullptr : &*at;
 }
 
-void add_wait(ThreadDeadlock& deadlock, Names& names, Fields fields, SourceLines& lines) {
+void add_wait(ThreadDeadlock& deadlock, Names& names, NoteFields fields, SourceLines& lines) {
   ThreadDeadlock::Thread thread;
-  thread.number = fields.thread();
+  thread.number = read_thread(fields);
   thread.function = fields.next();
   thread.address = fields.next();
   if (thread.function != "pthread_join") thread.object = names.of(thread.address);
   const std::string holder = fields.next();
   if (const auto number = parse_number(holder)) thread.waits_for = static_cast<std::uint32_t>(*number);
-  thread.at = fields.site(lines);
+  thread.at = read_site(fields, lines);
   deadlock.stuck.push_back(std::move(thread));
 }
 
-void add_held(ThreadDeadlock& deadlock, Names& names, Fields fields, SourceLines& lines) {
-  ThreadDeadlock::Thread* const thread = find_thread(deadlock, fields.thread());
+void add_held(ThreadDeadlock& deadlock, Names& names, NoteFields fields, SourceLines& lines) {
+  ThreadDeadlock::Thread* const thread = find_thread(deadlock, read_thread(fields));
   if (!thread) return;
   const char name = names.of(fields.next());
-  thread->holds.push_back({name, fields.site(lines)});
+  thread->holds.push_back({name, read_site(fields, lines)});
 }
 
-void add_signal(ThreadDeadlock& deadlock, Fields fields, SourceLines& lines) {
+void add_signal(ThreadDeadlock& deadlock, NoteFields fields, SourceLines& lines) {
   const std::string object = fields.next();
   ThreadDeadlock::Signal signal;
-  signal.thread = fields.thread();
+  signal.thread = read_thread(fields);
   signal.before = fields.next() == "before";
-  signal.at = fields.site(lines);
+  signal.at = read_site(fields, lines);
   for (ThreadDeadlock::Thread& thread : deadlock.stuck)
     if (thread.function == "pthread_cond_wait" && thread.address == object) thread.signal = signal;
 }
@@ -89,7 +74,7 @@ std::vector<ThreadDeadlock> read_deadlocks(const std::vector<DeadlockNote>& note
   std::vector<Names> names;
   std::map<std::uint32_t, std::size_t> current;  // rank -> the report that its next note belongs to
   for (const DeadlockNote& note : notes) {
-    Fields fields(note.text);
+    NoteFields fields(note.text);
     const std::string kind = fields.next();
     if (kind == "stuck") {
       current[note.rank] = found.size();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analyze/source_lines.hpp"
+#include "analyze/note_fields.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings_files.hpp"
@@ -20,6 +20,7 @@
 namespace reprise::cli {
 namespace {
 
+using analyze::NoteFields;
 using engine::Category;
 using engine::category_name;
 
@@ -31,33 +32,14 @@ struct Options {
   bool json = false;
 };
 
-// The fields of a note; the last one, a path, may contain anything.
-class Fields {
- public:
-  explicit Fields(std::string_view text) : rest_(text) {}
-  std::string next() {
-    const auto end = rest_.find('|');
-    const std::string field(rest_.substr(0, end));
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-    return field;
-  }
-  std::string rest() const { return std::string(rest_); }
-
- private:
-  std::string_view rest_;
-};
-
-ReportedPlace read_place(int rank, Fields& fields, analyze::SourceLines& lines) {
+ReportedPlace read_place(int rank, NoteFields& fields, analyze::SourceLines& lines) {
   ReportedPlace place;
   place.rank = rank;
   place.call = fields.next();
-  const std::uint64_t offset = parse_number(fields.next()).value_or(0);
-  const std::string build_id = fields.next();
-  if (const std::string path = fields.rest(); !path.empty()) {
-    const analyze::SourceLine& line = lines.find(path, build_id, offset);
-    place.at = line.text();
-    place.file = line.file;
-    place.line = line.line;
+  if (const analyze::SourceLine* const line = fields.site(lines)) {
+    place.at = line->text();
+    place.file = line->file;
+    place.line = line->line;
   }
   return place;
 }
@@ -79,16 +61,16 @@ std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes,
   for (const TraceNote& note : notes) {
     const auto before = last.find(note.rank);
     if (note.key == "finding-other" && before != last.end()) {
-      Fields fields(note.text);
+      NoteFields fields(note.text);
       const auto rank = fields.next();
       before->second.places.push_back(
           read_place(rank.starts_with('-') ? static_cast<int>(note.rank) : std::atoi(rank.c_str()), fields, lines));
     }
     if (note.key != "finding") continue;
     if (before != last.end()) add(before->second);
-    Fields fields(note.text);
+    NoteFields fields(note.text);
     ReportedFinding finding;
-    const auto number = parse_number(fields.next()).value_or(0);
+    const auto number = fields.number();
     if (number >= static_cast<std::uint64_t>(Category::kCount)) continue;
     finding.category = static_cast<Category>(number);
     finding.words = fields.next();

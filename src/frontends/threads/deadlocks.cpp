@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/loaded_modules.hpp"
+#include "base/site_text.hpp"
 #include "base/tasks.hpp"
 #include "engine/wait_graph.hpp"
 #include "frontends/sys/exits.hpp"
@@ -154,13 +154,10 @@ bool knows_all_threads(const std::vector<Seen>& threads) {
   return listed && known;
 }
 
-std::string site_text(std::uint64_t caller) {
-  static LoadedModule module;  // used by one thread only
-  if (caller == 0 || !find_module_of(reinterpret_cast<const void*>(caller), module)) return "||";
-  return std::to_string(caller - module.base) + '|' + module.build_id + '|' + module.path;
-}
-
 using Say = void (*)(const std::string& line);
+
+LoadedModule g_room;  // only one thread makes reports: the watcher, or in a replay the one that talks to the command
+std::string site_of(std::uint64_t caller) { return site_text(caller, g_room); }
 
 bool holds(const Seen& thread, std::uint64_t lock) {
   int writer = 0;
@@ -175,7 +172,7 @@ void say_what_it_holds(const Seen& thread, Say say) {
     said.push_back(taken.lock);
     if (holds(thread, taken.lock))
       say("holds|" + std::to_string(thread.number) + '|' + std::to_string(taken.lock & ~kRwlock) + '|' +
-          site_text(taken.caller));
+          site_of(taken.caller));
   }
 }
 
@@ -187,7 +184,7 @@ void say_report(const std::vector<Seen>& threads, const std::vector<WaitingThrea
     const Seen& thread = threads[at];
     const std::string holder = graph[at].waits_for == For::Thread ? std::to_string(graph[at].other) : "-";
     say("waits|" + std::to_string(thread.number) + '|' + kFunctionNames[thread.wait.function] + '|' +
-        std::to_string(thread.wait.object) + '|' + holder + '|' + site_text(thread.wait.caller));
+        std::to_string(thread.wait.object) + '|' + holder + '|' + site_of(thread.wait.caller));
     say_what_it_holds(thread, say);
   }
   std::vector<std::uint64_t> said;
@@ -200,7 +197,7 @@ void say_report(const std::vector<Seen>& threads, const std::vector<WaitingThrea
       continue;
     said.push_back(wait.object);
     say("signalled|" + std::to_string(wait.object) + '|' + std::to_string((turn >> 48) - 1) + '|' +
-        (turn == wait.mark ? "before" : "after") + '|' + site_text(last.caller));
+        (turn == wait.mark ? "before" : "after") + '|' + site_of(last.caller));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/loaded_modules.hpp"
+#include "base/site_text.hpp"
 #include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/check/arguments.hpp"
@@ -16,15 +16,9 @@ namespace {
 
 std::atomic_flag g_lock;
 
-// Module and offset, as notes have it; the path comes last, since it may hold anything.
-std::string site_fields(std::uint64_t site) {
-  static LoadedModule module;  // within the lock
-  if (site == 0 || !find_module_of(reinterpret_cast<const void*>(site), module)) return "||";
-  return std::to_string(site - module.base) + '|' + module.build_id + '|' + module.path;
-}
-
 std::string place_fields(const Where& where) {
-  return std::string(kFunctionNames[where.function]) + '|' + site_fields(where.site);
+  static LoadedModule room;  // within the lock
+  return std::string(kFunctionNames[where.function]) + '|' + site_text(where.site, room);
 }
 
 // What is wrong at one place is noted once, however often it happens.
