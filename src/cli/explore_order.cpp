@@ -32,6 +32,7 @@ void write_order_facts(int dir_fd, const OrderFacts& facts) {
                             {"buffering", buffering_name(facts.buffering)},
                             {"poll bound", facts.poll_bound},
                             {"cancelled sites", facts.cancelled_sites},
+                            {"windows", facts.has_windows},
                             {"categories", facts.categories}};
   const std::string text = json.dump(1) + "\n";
   const UniqueFd fd(::openat(dir_fd, kFile, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
@@ -49,6 +50,7 @@ OrderFacts read_order_facts(const OpenTrace& trace) {
     facts.buffering = buffering_of(json.at("buffering"));
     facts.poll_bound = json.at("poll bound");
     facts.cancelled_sites = json.at("cancelled sites").get<std::set<std::uint64_t>>();
+    facts.has_windows = json.value("windows", false);
     facts.categories = json.at("categories").get<std::vector<std::string>>();
     return facts;
   } catch (const nlohmann::json::exception&) {

@@ -16,6 +16,7 @@ struct OrderFacts {
   explore::Buffering buffering = explore::Buffering::Infinite;
   std::uint32_t poll_bound = 2;
   std::set<std::uint64_t> cancelled_sites;
+  bool has_windows = false;             // no rank of it can be replayed without the others
   std::vector<std::string> categories;  // of what is wrong with it, the worst first
 };
 

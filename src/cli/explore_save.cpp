@@ -97,6 +97,7 @@ std::string OrderKeeper::keep(Finding& finding, int ranks, OrderFacts facts, con
   facts.buffering = finding.buffering;
   // An assertion was a crash until now.
   if (fails && !facts.categories.empty()) facts.categories[0] = engine::category_name(finding.problem.category);
+  facts.has_windows = result.has_windows;
   write_order_facts(dir_fd, facts);
   if (!finding.problem.words.empty()) manifest.ended += ": " + finding.problem.words;
   if (const auto notes = read_file_at(dir_fd, "notes", 8u << 20, false)) manifest.notes = *notes;

@@ -5,8 +5,10 @@
 #include "analyze/number_set.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "cli/act_order.hpp"
 #include "cli/choose_mpi.hpp"
 #include "cli/commands.hpp"
+#include "cli/explore_order.hpp"
 #include "cli/job.hpp"
 #include "cli/launch.hpp"
 #include "cli/libraries.hpp"
@@ -103,6 +105,8 @@ int replay_command(int argc, char** argv) {
   std::vector<std::uint32_t> alone;
   if (options.rank) alone = {*options.rank};
   else if (!together.empty()) alone = ranks_in_list(trace, together);
+  else if (trace.manifest.explored && !debugger.any() && line.command.empty() && read_order_facts(trace).has_windows)
+    return act_order(trace);
   else if (trace.manifest.explored && !debugger.any() && line.command.empty())
     alone = ranks_in_list(trace, "all");  // it had no launcher either
   if (alone.size() != 1 && debugger.any())

@@ -58,6 +58,7 @@ struct RunResult {
   std::vector<std::string> output;            // per rank, if it was kept
   std::set<std::uint64_t> decided_too_early;  // Matcher::decided_too_early
   bool has_regions = false;                   // the program says what is to be explored
+  bool has_windows = false;                   // one-sided communication
   std::string trouble;                        // it could not be played at all
 };
 

@@ -127,6 +127,7 @@ bool Run::is_stalled(const RunResult& result) {
 
 void Run::conclude(RunResult& result) {
   result.decided_too_early = matcher_.decided_too_early();
+  result.has_windows = matcher_.one_sided().causality.on();
   result.cut_off = matcher_.cut_by_poll_bound() || matcher_.cut_sets();
   if (is_stalled(result)) return;
   const bool ended = fatal_ || matcher_.mismatch().has_value();
