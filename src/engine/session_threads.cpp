@@ -153,10 +153,13 @@ void Session::count_cut_off_threads() {
 void Session::thread_ends() {
   ThreadStream* const stream = t_stream;
   const Mode now = thread_mode();
-  if (now == Mode::Replay && stream->replayer && !finalized_ &&
-      !trace::was_cut_off(stream->replayer->stream().reader().end())) {
-    stream->replayer->pass_reads();
-    insist(stream->replayer->end_of_program());
+  if (now == Mode::Replay && stream->replayer && !finalized_) {
+    if (trace::was_cut_off(stream->replayer->stream().reader().end())) {
+      reached_end();  // it was about to end when the run was cut off
+    } else {
+      stream->replayer->pass_reads();
+      insist(stream->replayer->end_of_program());
+    }
   }
   t_stream = nullptr;
   if (mode() == Mode::Passive) return;

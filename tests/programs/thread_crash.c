@@ -1,5 +1,6 @@
-// Threads that pass a lock; then the program ends by abort(), by SIGKILL while they go on, after it has run another
-// program that has threads of its own, or when its last thread does, long after main.
+// Threads that pass a lock; then the program ends by abort(), by SIGKILL while they go on or when they have nothing left
+// to do but to return, after it has run another program that has threads of its own, or when its last thread does, long
+// after main.
 #include <pthread.h>
 #include <signal.h>
 
@@ -30,11 +31,30 @@ static void* work(void* number) {
   return NULL;
 }
 
+static void sleep_unseen(long milliseconds) {
+  struct timespec pause = {0, milliseconds * 1000000};
+  syscall(SYS_nanosleep, &pause, NULL);
+}
+
+static void* return_late(void* nothing) {
+  pthread_mutex_lock(&mutex);
+  say("nothing left to do");
+  pthread_mutex_unlock(&mutex);
+  sleep_unseen(300);
+  return nothing;
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   word = argc > 2 ? argv[2] : "";
   self = argv[0];
   pthread_t threads[kThreads];
+  if (strcmp(word, "late") == 0) {
+    pthread_create(&threads[0], NULL, return_late, NULL);
+    sleep_unseen(150);
+    if (is_armed()) raise(SIGKILL);
+    pthread_join(threads[0], NULL);
+  }
   for (int i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, work, (void*)(intptr_t)i);
   if (strcmp(word, "leave") == 0) pthread_exit(NULL);
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);

@@ -96,15 +96,16 @@ def without_mpi_crash(scene):
         replay, outputs = scene.replay(scene.dir / "abort")
         scene.check_status(replay, result.status, f"replay {number + 1}")
         scene.check_same(recorded, outputs, f"replay {number + 1}", replay)
-    result, recorded = record_armed(scene, [*command[:2], "kill"], scene.dir / "kill")
-    scene.check_status(result, 128 + signal.SIGKILL, "record")
-    for number in range(scene.settings.repeat):
-        replay, outputs = scene.replay(scene.dir / "kill")
-        scene.check_status(replay, result.status, f"killed: replay {number + 1}")
-        scene.check("the recorded run ended here (SIGKILL)" in replay.err, "does not say so", replay)
-        again, before = outputs["out-0.txt"], recorded["out-0.txt"]
-        scene.check(again.startswith(before) and again.count(b"\n") <= before.count(b"\n") + 1,
-                    f"killed: replay {number + 1} comes to another point", replay)
+    for word in ("kill", "late"):
+        result, recorded = record_armed(scene, [*command[:2], word], scene.dir / word)
+        scene.check_status(result, 128 + signal.SIGKILL, "record")
+        for number in range(scene.settings.repeat):
+            replay, outputs = scene.replay(scene.dir / word)
+            scene.check_status(replay, result.status, f"{word}: replay {number + 1}")
+            scene.check("the recorded run ended here (SIGKILL)" in replay.err, "does not say so", replay)
+            again, before = outputs["out-0.txt"], recorded["out-0.txt"]
+            scene.check(again.startswith(before) and again.count(b"\n") <= before.count(b"\n") + 1,
+                        f"{word}: replay {number + 1} comes to another point", replay)
 
 
 def without_mpi_manners(scene):
