@@ -112,6 +112,17 @@ def checks(row, names):
     return lines
 
 
+def buffers(row):
+    """Of messages: (whether it is sent, the roles of buffer, count, type and peer)."""
+    if row.has("dest") and row.has("source"):
+        if row.has("buf"):
+            return [("false", "buf", "count", "type", "source")]
+        return [("true", "sbuf", "scount", "stype", "dest"), ("false", "rbuf", "rcount", "rtype", "source")]
+    if row.has("count") and row.has("dest"):
+        return [("true", "sbuf", "count", "type", "dest")]
+    return [("false", "rbuf", "count", "type", "source")] if row.has("count") and row.has("source") else []
+
+
 def account(row, names):
     """(before the call, after it)"""
     before, after = [], []
@@ -132,11 +143,13 @@ def account(row, names):
         after.append(f"epochs::made(*{names[row.index('newwin')]}, arguments.peers());")
     if row.body == "Type_commit":
         after.append(f"committed(handle_key(*{names[row.index('type&')]}));")
-    if row.body not in ("Start", "Startall") and row.has("request&"):
+    if row.body == "Request_get_status":
+        after.append(f"if (*{names[row.index('flag')]}) is_complete(handle_key({names[row.index('request')]}));")
+    if row.has("request&"):
         request = names[row.index("request&")]
         before.append(f"Completing completing(1, {request});")
         after.append("completing.look();")
-    if row.body not in ("Start", "Startall") and row.has("requests&"):
+    if row.has("requests&"):
         requests = names[row.index("requests&")]
         before.append(f"Completing completing({names[row.index('n')]}, {requests});")
         after.append("completing.look();")
@@ -147,12 +160,10 @@ def account(row, names):
         persistent = ", true" if role == "request" and row.body.endswith("_init") else ""
         condition = " && ".join(f"{made} != handles().{name}" for name in nothing)
         after.append(guarded(condition, f"made(Handle::{kind}, handle_key({made}){persistent});"))
-    if row.has("newrequest") and row.has("dest") != row.has("source") and row.has("count") and not row.body.endswith("_init"):
-        sends = "true" if row.has("dest") else "false"
-        parts = [names[row.index(role)] for role in ("sbuf" if row.has("dest") else "rbuf", "count", "type")]
-        peer = names[row.index("dest", "source")]
-        after.append(f"if ({peer} != MPI_PROC_NULL) lends(handle_key(*{names[row.index('newrequest')]}), {sends}, "
-                     f"{', '.join(parts)});")
+    for sends, *roles in buffers(row) if not row.body.endswith("_init") else ():
+        *parts, peer = (names[row.index(role)] for role in roles)
+        request = f"lends(handle_key(*{names[row.index('newrequest')]}), " if row.has("newrequest") else "uses("
+        after.append(f"if ({peer} != MPI_PROC_NULL) {request}{sends}, {', '.join(parts)});")
     if row.body == "Type_dup":
         after.append(f"committed_like(handle_key(*{names[row.index('newtype')]}), handle_key({names[row.index('type')]}));")
     return before, after

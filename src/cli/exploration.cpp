@@ -40,17 +40,12 @@ std::string order_line(std::uint64_t order, Buffering buffering, const explore::
   return line.dump();
 }
 
-bool is_category(const std::string& name) {
-  for (int i = 0; i < static_cast<int>(explore::Category::kCount); ++i)
-    if (name == engine::category_name(static_cast<explore::Category>(i))) return true;
-  return false;
-}
-
 }  // namespace
 
 Exploration::Exploration(const ExplorationOptions& options, const std::vector<std::string>& command,
                          SavedSearch resumed)
     : options_(options),
+      ignored_("explore", options.ignored),
       command_(command),
       mpi_(choose_mpi(command, options.mpi)),
       troupe_(command, mpi_, options.ranks, options.workers) {
@@ -58,8 +53,6 @@ Exploration::Exploration(const ExplorationOptions& options, const std::vector<st
   cancelled_sites_ = resumed.cancelled_sites;
   before_ = resumed.orders;
   resumed_ = std::move(resumed);
-  for (const std::string& name : options.ignored)
-    if (!is_category(name)) fail("explore: --ignore {}: there is no such category", printable(name));
   if (!options.list.empty()) list_.open(options.list, std::ios::trunc);
   if (!options.list.empty() && !list_) fail("cannot write {}", printable(options.list));
 }
@@ -105,7 +98,8 @@ bool Exploration::explore(Buffering buffering) {
   std::atomic<std::uint64_t> walks{0};
   const auto visit = [&](std::uint64_t order, explore::RunResult& result) {
     if (list_) list_ << order_line(before_ + order, buffering, result) << '\n';
-    std::erase_if(result.problems, [&](const explore::Problem& problem) { return is_ignored(problem.category); });
+    std::erase_if(result.problems,
+                  [&](const explore::Problem& problem) { return ignored_.contains(problem.category); });
     found.add(result, buffering, before_ + order);
     if (before_ + order == options_.keep) wanted = Finding{{}, buffering, options_.keep, 1, options_of(result), {}};
   };
@@ -260,11 +254,6 @@ explore::RunOptions Exploration::run_options(Buffering buffering) const {
   run.step_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options_.step_seconds * 1000));
   run.cancelled_sites = cancelled_sites_;
   return run;
-}
-
-bool Exploration::is_ignored(explore::Category category) const {
-  return std::find(options_.ignored.begin(), options_.ignored.end(), engine::category_name(category)) !=
-         options_.ignored.end();
 }
 
 int Exploration::report() {

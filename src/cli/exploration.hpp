@@ -16,6 +16,7 @@
 #include "cli/explore_resume.hpp"
 #include "cli/explore_save.hpp"
 #include "cli/explore_troupe.hpp"
+#include "cli/ignored_categories.hpp"
 #include "explore/search.hpp"
 
 namespace reprise::cli {
@@ -68,10 +69,10 @@ class Exploration {
   // What a limit has left, so that the search can go on from there.
   void save_rest(OrderKeeper& keeper);
   explore::RunOptions run_options(explore::Buffering buffering) const;
-  bool is_ignored(explore::Category category) const;
   int report();
 
   ExplorationOptions options_;
+  IgnoredCategories ignored_;
   std::vector<std::string> command_;
   ChosenMpi mpi_;
   Troupe troupe_;

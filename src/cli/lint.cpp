@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings_files.hpp"
+#include "cli/ignored_categories.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/record.hpp"
@@ -45,8 +46,7 @@ ReportedPlace read_place(int rank, NoteFields& fields, analyze::SourceLines& lin
 }
 
 // The same thing at the same place of several ranks is one finding.
-std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes,
-                                           const std::vector<std::string>& ignored) {
+std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes, const IgnoredCategories& ignored) {
   analyze::SourceLines lines;
   std::vector<ReportedFinding> all;
   std::map<std::uint32_t, ReportedFinding> last;  // by rank: what its next note may belong to
@@ -78,9 +78,7 @@ std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes,
     last[note.rank] = std::move(finding);
   }
   for (auto& [rank, finding] : last) add(finding);
-  std::erase_if(all, [&](const ReportedFinding& finding) {
-    return std::find(ignored.begin(), ignored.end(), category_name(finding.category)) != ignored.end();
-  });
+  std::erase_if(all, [&](const ReportedFinding& finding) { return ignored.contains(finding.category); });
   std::stable_sort(all.begin(), all.end(), [](const ReportedFinding& one, const ReportedFinding& other) {
     return one.category < other.category;
   });
@@ -116,13 +114,14 @@ void print_json(const std::vector<ReportedFinding>& findings, const RecordedTrac
 }
 
 int lint(const std::vector<std::string>& command, const Options& options) {
+  const IgnoredCategories ignored("lint", options.ignored);
   RecordOptions quietly = options.record;
   quietly.checks = true;
   quietly.quiet = true;
   const RecordedTrace run = record(command, quietly);
   if (run.path.empty()) return run.exit_status;
   const OpenTrace trace = open_trace(run.path);
-  const auto findings = read_findings(read_trace_notes(trace.fd.get(), trace.manifest), options.ignored);
+  const auto findings = read_findings(read_trace_notes(trace.fd.get(), trace.manifest), ignored);
   if (!options.sarif.empty()) write_sarif(options.sarif, findings);
   if (!options.junit.empty()) write_junit(options.junit, findings, "lint", command.front(), trace.manifest.seconds);
   if (options.json) print_json(findings, run);

@@ -56,6 +56,20 @@ CASE(iallreduce_changed, "send buffer changed", 2) {
   if (wrong && rank == 1) x = 2;
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
+CASE(changed_before_get_status, "send buffer changed", 2) {
+  /* Right: what is known to be complete has no buffer any more, although the request is still there. */
+  int x = 1, flag = 0;
+  MPI_Request request;
+  if (rank == 0) {
+    MPI_Isend(&x, 1, MPI_INT, 1, 0, WORLD, &request);
+    if (wrong) x = 2;
+    while (!flag) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    x = 3;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    receive_one();
+  }
+}
 CASE(hole_changed, "send buffer changed", 2) {
   /* Right: what lies between the elements is not sent. */
   int x[4] = {1, 2, 3, 4}, y[2];

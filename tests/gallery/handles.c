@@ -84,6 +84,29 @@ CASE(persistent_receive_left, "persistent request leak", 2) {
     if (!wrong) MPI_Request_free(&request);
   }
 }
+CASE(buffered_send_restarted, "persistent request leak", 2) {
+  /* Open MPI changes the handle in MPI_Start as long as it has not sent what was buffered. */
+  enum { kMany = 1 << 16, kTimes = 3 };
+  static char room[kTimes * (kMany * sizeof(int) + MPI_BSEND_OVERHEAD)];
+  static int x[kMany];
+  MPI_Request request;
+  if (rank == 0) {
+    void* detached;
+    int bytes;
+    MPI_Buffer_attach(room, sizeof room);
+    MPI_Bsend_init(x, kMany, MPI_INT, 1, 0, WORLD, &request);
+    for (int i = 0; i < kTimes; ++i) {
+      MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (!wrong) MPI_Request_free(&request);
+    MPI_Barrier(WORLD);
+    MPI_Buffer_detach(&detached, &bytes);
+  } else {
+    MPI_Barrier(WORLD);
+    for (int i = 0; i < kTimes; ++i) MPI_Recv(x, kMany, MPI_INT, 0, 0, WORLD, MPI_STATUS_IGNORE);
+  }
+}
 CASE(persistent_never_used, "persistent request leak", 1) {
   static int x;
   MPI_Request request;

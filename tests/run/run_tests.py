@@ -34,6 +34,7 @@ import gallery
 import harness
 import hosts
 import languages
+import lint
 import random_programs
 import reductions
 import scale
@@ -61,6 +62,7 @@ SUITES = {
     "solo": solo.cases,
     "explore": explore.cases,
     "gallery": gallery.cases,
+    "lint": lint.cases,
     "reductions": reductions.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,

@@ -1,6 +1,7 @@
 #include "frontends/mpi/check/handles.hpp"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,12 +15,16 @@
 namespace reprise::mpi::check {
 namespace {
 
+struct Loan {
+  std::unique_ptr<Lent> lent;
+  bool is_sent = false;
+};
+
 struct Object {
   std::vector<Where> made;  // as often as it was given out
   bool committed = false;
   bool persistent = false;
-  std::shared_ptr<Lent> lent;
-  bool is_sent = false;
+  std::vector<Loan> loans;
 };
 
 std::atomic_flag g_lock;
@@ -53,6 +58,21 @@ const char* words_for(Handle kind, const Object& object) {
   return object.persistent ? "never freed" : "never waited for";
 }
 
+// Sends that are complete at once may share a handle, and nobody knows which of them is meant: but until now the
+// program had none of their buffers back. Within the lock, or another thread could go on with a buffer that is still
+// looked at.
+void end_loans(Object& object) {
+  for (const Loan& loan : object.loans)
+    if (loan.is_sent) loan.lent->end();  // what was received has been changed by the library
+  object.loans.clear();
+}
+
+std::vector<Lent::Part> part(bool sends, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  auto layout = layout_of(type);
+  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * layout->size;
+  return {{sends ? Lent::Use::Sent : Lent::Use::Received, {buffer, bytes, std::move(layout)}}};
+}
+
 }  // namespace
 
 void made(Handle kind, std::uint64_t key, bool persistent) {
@@ -64,30 +84,38 @@ void made(Handle kind, std::uint64_t key, bool persistent) {
 }
 
 void given_back(Handle kind, std::uint64_t key) {
-  std::shared_ptr<Lent> lent;
-  bool is_sent = false;
-  {
-    const Spin spin(&g_lock);
-    const auto found = all(kind).find(key);
-    if (found == all(kind).end() || found->second.made.empty()) return;
-    found->second.made.pop_back();
-    lent = std::move(found->second.lent);
-    is_sent = found->second.is_sent;
-  }
-  if (lent && is_sent) lent->end();  // what was received has been changed by the library
+  const Spin spin(&g_lock);
+  const auto found = all(kind).find(key);
+  if (found == all(kind).end() || found->second.made.empty()) return;
+  found->second.made.pop_back();
+  end_loans(found->second);
+}
+
+void replaced(std::uint64_t request, std::uint64_t by) {
+  const Spin spin(&g_lock);
+  const auto found = all(Handle::Request).find(request);
+  if (found == all(Handle::Request).end() || found->second.made.empty()) return;
+  Object object = std::move(found->second);
+  found->second = {};
+  all(Handle::Request)[by] = std::move(object);
 }
 
 void lends(std::uint64_t request, bool sends, const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (host().raise || count <= 0) return;
-  auto layout = layout_of(type);
-  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * layout->size;
-  const Lent::Use use = sends ? Lent::Use::Sent : Lent::Use::Received;
-  auto lent = std::make_shared<Lent>(std::vector<Lent::Part>{{use, {buffer, bytes, std::move(layout)}}}, sends);
+  auto lent = std::make_unique<Lent>(part(sends, buffer, count, type), sends);
   const Spin spin(&g_lock);
   const auto found = all(Handle::Request).find(request);
-  if (found == all(Handle::Request).end()) return;
-  found->second.lent = std::move(lent);
-  found->second.is_sent = sends;
+  if (found != all(Handle::Request).end()) found->second.loans.push_back({std::move(lent), sends});
+}
+
+void uses(bool sends, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (!host().raise && count > 0) Lent(part(sends, buffer, count, type), false);
+}
+
+void is_complete(std::uint64_t request) {
+  const Spin spin(&g_lock);
+  const auto found = all(Handle::Request).find(request);
+  if (found != all(Handle::Request).end()) end_loans(found->second);
 }
 
 bool is_alive(Handle kind, std::uint64_t key) {
@@ -168,8 +196,12 @@ Completing::~Completing() {
 void Completing::look() const {
   const std::uint64_t none = handle_key(handles().request_null);
   const std::uint64_t* const keys = count_ > kFew ? many_.data() : few_;
-  for (std::size_t i = 0; i < count_; ++i)
-    if (keys[i] != none && handle_key(requests_[i]) == none) given_back(Handle::Request, keys[i]);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::uint64_t now = handle_key(requests_[i]);
+    if (now == keys[i]) continue;
+    if (now == none) given_back(Handle::Request, keys[i]);
+    else replaced(keys[i], now);
+  }
 }
 
 }  // namespace reprise::mpi::check

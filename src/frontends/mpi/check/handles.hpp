@@ -15,6 +15,8 @@ inline constexpr int kHandleKinds = 7;
 // back as often.
 void made(Handle kind, std::uint64_t key, bool persistent = false);
 void given_back(Handle kind, std::uint64_t key);
+// Open MPI's MPI_Start makes another request if the library still needs the old one.
+void replaced(std::uint64_t request, std::uint64_t by);
 
 bool is_alive(Handle kind, std::uint64_t key);
 // It has been given back, and nothing new has got the same number since.
@@ -32,12 +34,16 @@ void committed_like(std::uint64_t type, std::uint64_t other);
 // In a recorded run: what a nonblocking send or receive has of the program's memory until its request is complete.
 // (Explored ranks know better when that is.)
 void lends(std::uint64_t request, bool sends, const void* buffer, MPI_Count count, MPI_Datatype type);
+// The same for a blocking call, which has returned.
+void uses(bool sends, const void* buffer, MPI_Count count, MPI_Datatype type);
+// The program knows that it is complete, and has its memory back, though the request is still there.
+void is_complete(std::uint64_t request);
 
 // In MPI_Finalize: everything that is left.
 void report_leaks();
 
-// Requests of a call that may complete them: those that are null afterwards are no more. Also if an error handler of
-// the program never lets the call return.
+// Requests of a call that may complete or replace them: those that are null afterwards are no more. Also if an error
+// handler of the program never lets the call return.
 class Completing {
  public:
   Completing(MPI_Count n, const MPI_Request* requests);

@@ -280,6 +280,10 @@ int request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   if (!reply.yes) return MPI_SUCCESS;
   const Report& report = reply.reports[0];
   const Communicator* const found = known(request->comm);
+  if (!t_state.own_look && request->lent) {  // the program has its memory back
+    request->lent->end();
+    request->lent.reset();
+  }
   if (!request->hears || report.cancelled) {
     show_status({MPI_ANY_SOURCE, MPI_ANY_TAG, 0, report.cancelled, MPI_SUCCESS}, status);
   } else {
