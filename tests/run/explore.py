@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import gallery
 import languages
 from harness import SOURCES, Case
 
@@ -405,6 +406,31 @@ def for_ever(scene):
                 result)
 
 
+# argument of explore_windows: orders (x exclusive and s shared locks at one place: x! (x+1)^s)
+WINDOWS = {"/f0+1/f0+1/f0+1": 6, "/f0+1/f0+1/f0+1/f0+1": 24, "/f0+1/f1+1/f2+1": 1, "/l0+1/l1+1/l2+1": 6, "/l0+1/s0/s0/s0": 8,
+           "/l0+1/l0+1/s0": 6, "/s0/s1/s0/s1": 1, "/f0+1,b/b,f0+1/b": 1}
+
+
+def windows(scene):
+    """Known counts of one-sided communication; and an order that fails is kept, replayed and explained."""
+    for program, orders in WINDOWS.items():
+        result, found = explored(scene, ["-n", program.count("/"), "--buffering", "infinite", "--no-save"],
+                                 [scene.program("explore_windows"), program], status=(0,))
+        scene.check(found["complete"] and found["orders"] == orders, f"{program}: {found['orders']} orders, not {orders}", result)
+    command = [gallery.built(scene.settings, scene.case.mpi), "win_ticket", "wrong"]
+    result, found = explored(scene, ["-n", "3", "-o", scene.dir / "orders"], command, status=(1,))
+    error, = found["errors"]
+    replay = scene.run([scene.settings.reprise, "replay", "--yes", error["saved"]])
+    scene.check_status(replay, 128 + signal.SIGABRT, "replay")
+    scene.check("Assertion" in replay.err and "windows.c" in replay.err, "it does not fail again", replay)
+    alone = scene.run([scene.settings.reprise, "replay", "--yes", "--rank", "0", error["saved"]])
+    scene.check("one-sided communication" in alone.err, "one rank alone: the reason is not given", alone)
+    explained = scene.run([scene.settings.reprise, "explain", "--json", error["saved"]])
+    scene.check_status(explained, 0, "explain")
+    constraint, = json.loads(explained.out)["constraints"]
+    scene.check(constraint["kind"] == "turn" and constraint["message"].startswith("2."), f"not whose turn it is: {constraint}", explained)
+
+
 def cases(mpi):
     all_cases = [Case("explore", mpi, f"count-{name}", count(name)) for name in COUNTS]
     all_cases += [Case("explore", mpi, f"mistake-{name}", mistake(name)) for name in MISTAKES]
@@ -414,7 +440,7 @@ def cases(mpi):
     all_cases += [Case("explore", mpi, f"order-thread-{name}", threaded(name)) for name in THREADED]
     all_cases += [Case("explore", mpi, f"refuses-{name}", refused(*what)) for name, what in BAD_INPUT.items()]
     all_cases += [Case("explore", mpi, function.__name__.replace("_", "-"), function)
-                  for function in (unsafe, private_files, race_is_no_error, report_in_words, in_gdb, model_checker, budgets, interrupt, forks, for_ever)]
+                  for function in (unsafe, private_files, race_is_no_error, report_in_words, in_gdb, model_checker, budgets, interrupt, forks, for_ever, windows)]
     if mpi == "openmpi":
         all_cases.append(Case("explore", mpi, "python", python))
     return all_cases
