@@ -248,10 +248,7 @@ std::optional<Choice> Matcher::next_choice() {
     }
   }
   if (one_sided_.used()) add_turn_choices(all);
-  for (Choice& choice : all) drop_impossible(choice);
-  // What has no option left waits for others; but it is one that others need not wait for.
   const auto urgency = [&](const Choice& choice) {
-    if (choice.options.empty()) return 9;
     if (choice.about == Choice::About::Receive && is_unsettled(choice.subject)) return 8;
     if (choice.about == Choice::About::Receive) return waits_for(choice.rank, choice.subject) ? 0 : 2;
     if (choice.about == Choice::About::Send) return 4;
@@ -260,14 +257,23 @@ std::optional<Choice> Matcher::next_choice() {
     if (asker.question.may_say_no && !asker.will_say_yes) return 6;
     return asker.probes() ? 1 : 3;
   };
-  const auto first = std::min_element(
-      all.begin(), all.end(), [&](const Choice& one, const Choice& other) { return urgency(one) < urgency(other); });
-  if (first == all.end() || first->options.empty()) return std::nullopt;
-  const std::size_t others = static_cast<std::size_t>(
-      std::count_if(all.begin(), all.end(), [](const Choice& choice) { return !choice.options.empty(); }));
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Choice& one, const Choice& other) { return urgency(one) < urgency(other); });
+  // What contradicts the rest takes time to find out, so only as many are looked at as matter: the first one, and
+  // whether there is another. What has no option left waits for others.
+  Choice* first = nullptr;
+  bool has_others = false;
+  for (Choice& choice : all) {
+    drop_impossible(choice);
+    if (choice.options.empty()) continue;
+    has_others = first != nullptr;
+    if (has_others) break;
+    first = &choice;
+  }
+  if (!first) return std::nullopt;
   const bool passes_on =
       first->about == Choice::About::Receive && is_unsettled(first->subject) && wanted_by_others(*first);
-  if ((others > 1 || passes_on || pauses || first->may_wait) && could_come(*first))
+  if ((has_others || passes_on || pauses || first->may_wait) && could_come(*first))
     first->options.push_back(plain_option(Option::Kind::Sleep));
   return std::move(*first);
 }
