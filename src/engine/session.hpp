@@ -317,7 +317,7 @@ class Session {
   std::atomic_flag post_order_;
   std::atomic<std::uint32_t> cut_off_{0};  // replaying: threads whose logs were cut off, the main one included
   std::atomic<std::uint32_t> ended_{0};    // those of them that have come to their ends
-  std::atomic<bool> ended_in_call_{false};  // one of them inside a call
+  std::atomic<std::uint32_t> ended_in_call_{0};  // those of them inside a call
   std::atomic<ThreadStream*> makes_progress_{nullptr};
   int looks_after_release_ = 0;
   std::atomic<void (*)()> cut_off_hook_{nullptr};

@@ -347,7 +347,8 @@ void Session::call_in_order(FunctionId function, const void* caller, const Argum
     insist(stream.replayer->call(function, caller, arguments));
     has_moved(*stream.replayer);
     if (stream.replayer->in_unfinished_call()) {
-      ended_in_call_.store(true, std::memory_order_relaxed);
+      if (!stream.at_end) ended_in_call_.fetch_add(1, std::memory_order_relaxed);
+      stream.ends_in_call = true;
       reached_end();
     }
     if (ordered) follow_turn();
@@ -406,7 +407,8 @@ Session::Progress Session::progress_from_here() {
   if (!has_threads() || callers_ == Identity::Callers::Many) return library_.make_progress;
   if (callers_ == Identity::Callers::One) return t_stream == &main_ ? library_.make_progress : nullptr;
   // One at a time: at the ends of their logs all are outside, but for one that was in a call. The first to ask does it.
-  if (!threads_at_end() || ended_in_call_.load(std::memory_order_relaxed)) return nullptr;
+  const std::uint32_t own = t_stream && t_stream->ends_in_call ? 1 : 0;  // MPI_Abort, before the library is called
+  if (!threads_at_end() || ended_in_call_.load(std::memory_order_relaxed) > own) return nullptr;
   ThreadStream* first = nullptr;
   const bool is_first = makes_progress_.compare_exchange_strong(first, t_stream) || first == t_stream;
   return is_first ? library_.make_progress : nullptr;

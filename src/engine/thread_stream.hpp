@@ -34,6 +34,7 @@ struct ThreadStream {
   bool turn_is_open = false;            // replaying: a turn has begun that others may wait for
   bool holds_order = false;             // this thread holds the session's order of posts
   bool at_end = false;                  // replaying: it has come to the end of a log that was cut off
+  bool ends_in_call = false;  // that was in a call of the library
   std::atomic<pthread_t> handle{};      // as the program knows it
   std::atomic<std::uint64_t> moved{0};  // replaying: calls made, for those who watch
   std::atomic<bool> followed{false};    // replaying: it has come to its last call

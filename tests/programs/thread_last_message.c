@@ -1,4 +1,4 @@
-// A rank with threads that aborts in its own code while a message is on its way to it. That came through because the
+// A rank with threads that aborts, by itself or by MPI_Abort, while a message is on its way to it. That came through because the
 // rank kept asking for another one: what a synchronous send needs is done in the calls of the receiver.
 #include <pthread.h>
 
@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
       usleep(1000);
     }
     say("asked %d times", kAsks);
+    if (argc > 3) MPI_Abort(MPI_COMM_WORLD, 7);
     abort();
   }
   usleep(50000);

@@ -74,10 +74,10 @@ def without_mpi(source):
     return function
 
 
-def last_message(level):
+def last_message(level, *how):
     """A rank that aborts helps the others to come as far as they came."""
     def function(scene):
-        result, recorded = scene.record(scene.launch(2, scene.program("thread_last_message"), level))
+        result, recorded = scene.record(scene.launch(2, scene.program("thread_last_message"), level, *how))
         scene.check(recorded["out-0.txt"].endswith(b"asked 300 times\n"), "rank 0 did not come so far", result)
         scene.check(recorded["out-1.txt"].endswith(b"sent\n"), "the message did not get through", result)
         for number in range(scene.settings.repeat):
@@ -269,6 +269,7 @@ def cases(mpi):
         listed |= {f"without-mpi-deadlock-{way}": deadlock(way, 0) for way in DEADLOCKS}
         listed |= {"deadlock-not-watched": deadlock_not_watched, "no-deadlock": no_deadlock}
     listed |= {f"deadlock-{way}": deadlock(way, 2) for way in DEADLOCKS}
-    listed |= {f"last-message-{level}": last_message(level) for level in ("funneled", "serialized", "multiple")}
+    for level in ("funneled", "serialized", "multiple"):
+        listed |= {f"last-message-{level}": last_message(level), f"last-message-{level}-mpi-abort": last_message(level, "mpi-abort")}
     listed |= {"shown": shown, "log-is-missing": log_is_missing}
     return [Case("threads", mpi, name, function) for name, function in listed.items()]
