@@ -102,12 +102,12 @@ int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recor
     verdict = monitor.step(20ms);
     more = monitor.heard_something() || !monitor.all_gone();
   }
-  if (verdict && verdict->kind == Verdict::Kind::Lost && (status = job.poll()) && WIFSIGNALED(*status))
-    verdict.reset();  // the rank went down with its launcher
   if (verdict && verdict->kind == Verdict::Kind::Lost) {
-    // How it ended is known to its launcher, which may be a little slower than the connection.
+    // How it ended is known to its launcher, which may be a little slower than the connection. So is its own end.
     const auto until = std::chrono::steady_clock::now() + 500ms;
-    while (!monitor.end_of(verdict->rank) && std::chrono::steady_clock::now() < until) monitor.step(20ms);
+    while (!(status = job.poll()) && !monitor.end_of(verdict->rank) && std::chrono::steady_clock::now() < until)
+      monitor.step(20ms);
+    if (status && WIFSIGNALED(*status)) verdict.reset();  // the rank went down with its launcher
   }
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
   if (const int signal = Job::received_signal(); signal != 0 && may_be_interrupted(verdict, monitor)) {
