@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/process.hpp"
@@ -28,15 +27,6 @@ void show(const std::string& directory, std::uint32_t rank, const char* kind, st
   }
 }
 
-bool fails_again(const explore::RunResult& result, const OrderFacts& facts) {
-  if (facts.categories.empty()) return result.problems.empty();
-  return std::any_of(result.problems.begin(), result.problems.end(), [&](const explore::Problem& problem) {
-    const std::string name = engine::category_name(problem.category);
-    return name == facts.categories.front() ||
-           (problem.category == explore::Category::Crash && facts.categories.front() == "assertion failure");
-  });
-}
-
 }  // namespace
 
 int act_order(const OpenTrace& trace) {
@@ -45,10 +35,7 @@ int act_order(const OpenTrace& trace) {
   Troupe troupe(manifest.command, choose_mpi(manifest.command, manifest.mpi), static_cast<int>(manifest.ranks), 1);
   if (!troupe.await_readiness(60)) fail("replay: the program calls MPI before MPI_Init");
   const TemporaryDirectory place;
-  explore::RunOptions run;
-  run.buffering = facts.buffering;
-  run.poll_bound = facts.poll_bound;
-  run.cancelled_sites = facts.cancelled_sites;
+  explore::RunOptions run = run_options_of(facts);
   run.output = place.path();
   run.files = place.path() + "/files";
   const explore::RunResult result = explore::Run(troupe.stage(0), run).play(facts.options);
@@ -58,7 +45,9 @@ int act_order(const OpenTrace& trace) {
     show(place.path(), rank, "out", stdout);
     show(place.path(), rank, "err", stderr);
   }
-  if (!fails_again(result, facts)) {
+  const bool is_the_same =
+      facts.categories.empty() ? result.problems.empty() : shows(result, facts.categories.front());
+  if (!is_the_same) {
     say("the replay diverged: the order does not end as it did: has the program changed?");
     return kDiverged;
   }

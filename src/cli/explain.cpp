@@ -117,20 +117,14 @@ class Explanation {
 
  private:
   explore::RunOptions run_options(explore::Guide* guide) const {
-    explore::RunOptions run;
-    run.buffering = order_.buffering;
-    run.poll_bound = order_.poll_bound;
-    run.cancelled_sites = order_.cancelled_sites;
+    explore::RunOptions run = run_options_of(order_);
     run.step_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options_.step_seconds * 1000));
     run.guide = guide;
     return run;
   }
 
   bool fails(const explore::RunResult& result) const {
-    return std::any_of(result.problems.begin(), result.problems.end(), [&](const explore::Problem& problem) {
-      return engine::category_name(problem.category) == category_ ||
-             (category_ == "assertion failure" && problem.category == explore::Category::Crash);
-    });
+    return shows(result, category_);
   }
 
   // A receive that left aside what was there: what it took in the end.

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/process.hpp"
@@ -56,6 +58,28 @@ OrderFacts read_order_facts(const OpenTrace& trace) {
   } catch (const nlohmann::json::exception&) {
     fail("{}/{} is damaged", printable(trace.path), kFile);
   }
+}
+
+bool has_windows(const OpenTrace& trace) {
+  const auto text = read_file_at(trace.fd.get(), kFile, 64u << 20, false);
+  const auto json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+  const auto found = json.find("windows");
+  return json.is_object() && found != json.end() && *found == true;
+}
+
+explore::RunOptions run_options_of(const OrderFacts& facts) {
+  explore::RunOptions run;
+  run.buffering = facts.buffering;
+  run.poll_bound = facts.poll_bound;
+  run.cancelled_sites = facts.cancelled_sites;
+  return run;
+}
+
+bool shows(const explore::RunResult& result, const std::string& category) {
+  return std::any_of(result.problems.begin(), result.problems.end(), [&](const explore::Problem& problem) {
+    return engine::category_name(problem.category) == category ||
+           (problem.category == explore::Category::Crash && category == "assertion failure");
+  });
 }
 
 }  // namespace reprise::cli

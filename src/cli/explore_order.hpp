@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/trace_dir.hpp"
-#include "explore/matcher.hpp"
+#include "explore/run.hpp"
 
 namespace reprise::cli {
 
@@ -26,5 +26,12 @@ explore::Buffering buffering_of(const std::string& name);
 void write_order_facts(int dir_fd, const OrderFacts& facts);
 // Throws UserError.
 OrderFacts read_order_facts(const OpenTrace& trace);
+// OrderFacts::has_windows; false where that was not written down.
+bool has_windows(const OpenTrace& trace);
+
+// How it was explored.
+explore::RunOptions run_options_of(const OrderFacts& facts);
+// Is this wrong with it? An assertion that fails is a crash until somebody reads what the program said.
+bool shows(const explore::RunResult& result, const std::string& category);
 
 }  // namespace reprise::cli

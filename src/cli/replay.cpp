@@ -105,7 +105,7 @@ int replay_command(int argc, char** argv) {
   std::vector<std::uint32_t> alone;
   if (options.rank) alone = {*options.rank};
   else if (!together.empty()) alone = ranks_in_list(trace, together);
-  else if (trace.manifest.explored && !debugger.any() && line.command.empty() && read_order_facts(trace).has_windows)
+  else if (trace.manifest.explored && !debugger.any() && line.command.empty() && has_windows(trace))
     return act_order(trace);
   else if (trace.manifest.explored && !debugger.any() && line.command.empty())
     alone = ranks_in_list(trace, "all");  // it had no launcher either

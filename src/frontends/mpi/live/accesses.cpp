@@ -55,8 +55,8 @@ struct Asked {
   MPI_Op op{};
 };
 
-// Where it goes: bytes from the beginning of the window. Nothing: beyond its end, and the program has been told.
-std::optional<Runs> runs_of(const Window& window, const Asked& asked) {
+// Where it goes: bytes from the beginning of the window. Beyond its end the run is over.
+Runs runs_of(const Window& window, const Asked& asked) {
   const auto member = static_cast<std::size_t>(asked.target);
   const std::uint64_t first =
       static_cast<std::uint64_t>(asked.displacement) *
@@ -81,7 +81,7 @@ std::optional<Runs> runs_of(const Window& window, const Asked& asked) {
 }
 
 std::shared_ptr<Access> access(const Asked& asked, Window& window) {
-  const Runs runs = *runs_of(window, asked);
+  const Runs runs = runs_of(window, asked);
   const bool is_accumulate = asked.kind == Kind::Accumulate || asked.kind == Kind::Fetch;
   AccessBlock head;
   head.window = window.uid;

@@ -50,10 +50,10 @@ int fence(int, MPI_Win win) {
 
 int post(MPI_Group group, int assert, MPI_Win win) {
   Window& window = *find_window(win);
-  window.posted = members(group).members();
+  const std::vector<int>& origins = members(group).members();
   window.awaited.clear();
-  if (!(assert & MPI_MODE_NOCHECK)) send_words(window, window.posted, kPosted);
-  for (const int rank : window.posted) window.awaited.push_back(await_word(window, rank, kCompleted));
+  if (!(assert & MPI_MODE_NOCHECK)) send_words(window, origins, kPosted);
+  for (const int rank : origins) window.awaited.push_back(await_word(window, rank, kCompleted));
   return MPI_SUCCESS;
 }
 
@@ -78,16 +78,13 @@ int complete(MPI_Win win) {
 int wait(MPI_Win win) {
   Window& window = *find_window(win);
   ask(Kind::All, 0, std::exchange(window.awaited, {}));
-  window.posted.clear();
   return MPI_SUCCESS;
 }
 
 int test(MPI_Win win, int* flag) {
   Window& window = *find_window(win);
   *flag = ask(Kind::All, virtual_world::kMaySayNo, window.awaited).yes ? 1 : 0;
-  if (!*flag) return MPI_SUCCESS;
-  window.awaited.clear();
-  window.posted.clear();
+  if (*flag) window.awaited.clear();
   return MPI_SUCCESS;
 }
 

@@ -7,7 +7,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "frontends/mpi/live/live.hpp"
@@ -50,8 +49,7 @@ struct Window {
   std::vector<std::size_t> shared_at;  // by member
   std::vector<std::shared_ptr<Access>> pending;
   std::vector<int> started;  // MPI_Win_start: world ranks
-  std::vector<int> posted;   // MPI_Win_post
-  std::vector<OperationId> awaited;  // of these: that they have finished
+  std::vector<OperationId> awaited;  // MPI_Win_post: that those who may access it have finished
   // Where attributes of the program's own find them.
   MPI_Aint own_size = 0;
   int own_unit = 1;
