@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "explore/feasibility.hpp"
 #include "explore/matcher.hpp"
 
 namespace reprise::explore {
@@ -160,6 +161,39 @@ void Matcher::settle_receive(int number) {
     precedences_.push_back({message.source, message.sent_at, seen.rank, seen.event});
     return true;
   });
+}
+
+// From time to time, so that the work per event stays the same. Runs that contradict themselves are kept as they are:
+// they may still be mended (feasibility.cpp, add_looks).
+void Matcher::forget_past() {
+  const auto size = [&] {
+    std::size_t sum = evidence_.size() + precedences_.size();
+    for (const Rank& rank : ranks_) sum += rank.events - rank.past + rank.live_mail.size();
+    return sum;
+  };
+  constexpr std::size_t kFewest = 256;
+  if (size() < 2 * kept_size_ + kFewest) return;
+  Feasibility all(*this);
+  const Feasibility::Past past = all.past();
+  if (all.possible()) {
+    for (const int message : past.messages) mail(message).settled = true;
+    const auto is_past = [&](int rank, std::uint32_t event) { return event < at(rank).past; };
+    for (int number = 0; number < ranks(); ++number) {
+      Rank& rank = at(number);
+      rank.past = past.events[static_cast<std::size_t>(number)];
+      std::erase_if(rank.live_mail, [&](int message) { return mail(message).settled; });
+      std::erase_if(rank.refused_looks, [&](const Look& look) { return is_past(number, look.event); });
+      const auto is_done = [&](int one) {
+        const Receive& receive = at_receive(one);
+        return receive.took >= 0 ? mail(receive.took).settled : receive.cancelled && is_past(number, *receive.cancel_at);
+      };
+      std::erase_if(rank.live_receives, is_done);
+      std::erase_if(rank.seen_receives, is_done);
+    }
+    std::erase_if(evidence_, [&](const Evidence& seen) { return mail(seen.message).settled; });
+    std::erase_if(precedences_, [&](const Precedence& one) { return is_past(one.earlier_rank, one.earlier); });
+  }
+  kept_size_ = size();
 }
 
 Answer Matcher::answer_no(Asker& asker) {

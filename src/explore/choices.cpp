@@ -215,14 +215,26 @@ bool Matcher::could_come(const Choice& choice) const {
   return ready(asker).size() < active;
 }
 
-// An option that contradicts what was seen before.
+// An option that contradicts what was seen before. What a rank is shown or told is the last thing that happens, so
+// everything can have been before it, if it can have been at all. (There may be thousands of sets that MPI_Waitsome could
+// report.)
 void Matcher::drop_impossible(Choice& choice) {
   if (!needs_check_) return;
+  std::optional<bool> so_far;
   std::erase_if(choice.options, [&](const Option& option) {
-    if (option.kind != Option::Kind::Take && option.kind != Option::Kind::Show && option.kind != Option::Kind::No &&
-        option.kind != Option::Kind::Cancelled && option.kind != Option::Kind::Report)
-      return false;
-    if (Feasibility(*this, &choice, &option).possible()) return false;
+    switch (option.kind) {
+      case Option::Kind::Take:
+      case Option::Kind::No:
+      case Option::Kind::Cancelled:
+        if (Feasibility(*this, &choice, &option).possible()) return false;
+        break;
+      case Option::Kind::Show:
+      case Option::Kind::Report:
+        if (!so_far) so_far = Feasibility(*this).possible();
+        if (*so_far) return false;
+        break;
+      default: return false;
+    }
     // What contradicts now will contradict later, too.
     if (option.message >= 0) {
       auto& closed =
@@ -248,6 +260,7 @@ std::optional<Choice> Matcher::next_choice() {
     }
   }
   if (one_sided_.used()) add_turn_choices(all);
+  if (needs_check_) forget_past();
   const auto urgency = [&](const Choice& choice) {
     if (choice.about == Choice::About::Receive && is_unsettled(choice.subject)) return 8;
     if (choice.about == Choice::About::Receive) return waits_for(choice.rank, choice.subject) ? 0 : 2;

@@ -11,7 +11,7 @@ Feasibility::Feasibility(const Matcher& matcher, const Choice* choice, const Opt
   room_.first.clear();
   for (const auto& rank : matcher.ranks_) {
     room_.first.push_back(count);
-    count += rank.events + 1;
+    count += rank.events - rank.past + 1;
   }
   room_.arrivals.assign(matcher.messages_.size(), kNone);
   for (const auto& rank : matcher.ranks_)
@@ -24,7 +24,7 @@ Feasibility::Feasibility(const Matcher& matcher, const Choice* choice, const Opt
   add_orders();
   for (int rank = 0; rank < matcher.ranks(); ++rank) add_receives(rank);
   add_looks();
-  add_supposed_answer();
+  add_supposed_refusal();
 }
 
 Feasibility::Room& Feasibility::room() {
@@ -56,11 +56,18 @@ std::uint32_t Feasibility::taker_posted_at(int message) const {
 }
 
 void Feasibility::before(Node earlier, Node later) {
+  if (earlier == kPast) return;
+  if (later == kPast) {
+    contradiction_ = true;
+    return;
+  }
   link(room_.predecessors[later], earlier);
   ++room_.waits[earlier];
 }
 
 void Feasibility::before_one_of(Node earlier, Node one, Node other) {
+  if (earlier == kPast) return;
+  if (one == kPast || other == kPast) return before(earlier, one == kPast ? other : one);
   const auto number = static_cast<std::uint32_t>(room_.alternatives.size());
   room_.alternatives.push_back({earlier});
   link(room_.satisfies[one], number);
@@ -76,7 +83,7 @@ void Feasibility::seen_before(int message, Node seen) {
 
 void Feasibility::add_orders() {
   for (int rank = 0; rank < matcher_.ranks(); ++rank)
-    for (std::uint32_t i = 1; i <= matcher_.at(rank).events; ++i) before(event(rank, i - 1), event(rank, i));
+    for (std::uint32_t i = matcher_.at(rank).past + 1; i <= matcher_.at(rank).events; ++i) before(event(rank, i - 1), event(rank, i));
   for (int rank = 0; rank < matcher_.ranks(); ++rank) {
     std::map<std::pair<int, std::uint64_t>, int> last;
     for (const int number : matcher_.at(rank).live_mail) {
@@ -108,7 +115,7 @@ void Feasibility::add_receives(int rank) {
         continue;
       }
       if (matcher_.mail(taken).source == message.source) {
-        if (taken > other) before(event(rank, receive.posted_at), event(rank, receive.posted_at));  // overtaken
+        if (taken > other) contradiction_ = true;  // overtaken
         continue;
       }
       if (is_live(taken)) before_one_of(arrival(taken), arrival(other), event(rank, receive.posted_at));
@@ -132,24 +139,19 @@ void Feasibility::add_looks() {
   }
 }
 
-void Feasibility::add_supposed_answer() {
-  if (!option_ || choice_->about != Choice::About::Question) return;
+// It would be the rank's next event. (What a rank is shown or told then needs no look: everything can have been before.)
+void Feasibility::add_supposed_refusal() {
+  if (!supposes(Option::Kind::No) || choice_->about != Choice::About::Question) return;
   const auto& rank = matcher_.at(choice_->rank);
   const auto& asker = matcher_.asker_of(*choice_);
-  if (supposes(Option::Kind::Show)) seen_before(option_->message, next_event());
-  if (supposes(Option::Kind::No) && asker.probes())
-    for (const int message : rank.live_mail)
-      if (Matcher::accepts(asker.question.wanted, matcher_.mail(message)) && taker_posted_at(message) >= rank.events)
-        before(next_event(), arrival(message));
-  if (!supposes(Option::Kind::Report)) return;
-  for (const std::uint32_t index : option_->reported) {
-    const auto found = rank.operations.find(asker.question.operations[index]);
-    if (found == rank.operations.end() || found->second.kind != Matcher::Operation::Kind::Receive) continue;
-    if (const int taken = took(found->second.index); taken >= 0) seen_before(taken, next_event());
-  }
+  if (!asker.probes()) return;
+  for (const int message : rank.live_mail)
+    if (Matcher::accepts(asker.question.wanted, matcher_.mail(message)) && taker_posted_at(message) >= rank.events)
+      before(event(choice_->rank, rank.events), arrival(message));
 }
 
 bool Feasibility::possible() {
+  if (contradiction_) return false;
   std::vector<Node>& free = room_.free;
   free.clear();
   for (Node node = 0; node < room_.waits.size(); ++node)
@@ -173,6 +175,75 @@ bool Feasibility::possible() {
     });
   }
   return placed == room_.waits.size();
+}
+
+// May a receive that is open, and was posted before the one that took it, turn out to have left it to that one?
+bool Feasibility::may_be_overtaken(int message) const {
+  const Message& sent = matcher_.mail(message);
+  const auto& pending = matcher_.at(sent.dest).pending;
+  return std::any_of(pending.begin(), pending.end(), [&](int receive) {
+    return receive < sent.taken_by && Matcher::accepts(matcher_.at_receive(receive).wanted, sent);
+  });
+}
+
+// Constraints to come are about what is to come, but for these: messages that are not taken yet, or over the heads of
+// open receives, and the posting of a receive whose message is not there. (That of a receive from one sender says
+// nothing, as its alternatives are all from that sender; unless it is being cancelled.)
+std::vector<Feasibility::Node> Feasibility::not_yet_past() const {
+  std::vector<Node> found;
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    const auto& who = matcher_.at(rank);
+    found.push_back(event(rank, who.events));
+    for (const int message : who.live_mail)
+      if (matcher_.mail(message).taken_by < 0 || may_be_overtaken(message)) found.push_back(arrival(message));
+    for (const int number : who.pending) {
+      const Receive& receive = matcher_.at_receive(number);
+      if (receive.wanted.source == kAnybody || receive.cancel_at) found.push_back(event(rank, receive.posted_at));
+    }
+  }
+  return found;
+}
+
+// Everything but these, and what may have been after them. In an order of all events, what this leaves can be moved to
+// the front as it is: no constraint has its earlier end among the others and a later end here.
+Feasibility::Past Feasibility::past() {
+  std::vector<std::vector<Node>> later(room_.waits.size());
+  for (Node node = 0; node < later.size(); ++node) {
+    for (std::uint32_t link = room_.predecessors[node]; link != kNone; link = room_.links[link].next)
+      later[room_.links[link].value].push_back(node);
+    for (std::uint32_t link = room_.satisfies[node]; link != kNone; link = room_.links[link].next)
+      later[room_.alternatives[room_.links[link].value].earlier].push_back(node);
+  }
+  // A message to come may add an alternative: that what the receive took was there before it was posted.
+  for (int rank = 0; rank < matcher_.ranks(); ++rank)
+    for (const int number : matcher_.at(rank).live_receives) {
+      const Receive& receive = matcher_.at_receive(number);
+      const Node posted = event(rank, receive.posted_at);
+      if (receive.wanted.source == kAnybody && receive.took >= 0 && is_live(receive.took) && posted != kPast)
+        later[arrival(receive.took)].push_back(posted);
+    }
+  std::vector<bool> remains(later.size(), false);
+  std::vector<Node> reached;
+  const auto reach = [&](Node node) {
+    if (node == kPast || remains[node]) return;
+    remains[node] = true;
+    reached.push_back(node);
+  };
+  for (const Node node : not_yet_past()) reach(node);
+  while (!reached.empty()) {
+    const Node node = reached.back();
+    reached.pop_back();
+    for (const Node after : later[node]) reach(after);
+  }
+  Past past;
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) {
+    std::uint32_t number = matcher_.at(rank).past;
+    while (!remains[event(rank, number)]) ++number;
+    past.events.push_back(number);
+    for (const int message : matcher_.at(rank).live_mail)
+      if (!remains[arrival(message)]) past.messages.push_back(message);
+  }
+  return past;
 }
 
 }  // namespace reprise::explore

@@ -10,9 +10,10 @@
 // Read backwards, from the end of the run, an alternative says: m's arrival may be placed once one of two events has
 // been. Placing an event never forbids another one, so placing whatever can be placed finds an order if there is one.
 //
-// In long runs, messages that their receivers have seen are settled after a while. Of these only remains that they were
-// sent before they were seen: so what is looked at does not grow with the square of the run. What else would follow
-// from them is forgotten, and something might be held possible that is not.
+// What is looked at does not grow with the run: its past is left out (see past()). Where there is no past, because a
+// receive from anybody stays open for the whole run, say, messages that their receivers have seen are settled after a
+// while. Of these only remains that they were sent before they were seen. What else would follow from them is forgotten,
+// and something might be held possible that is not.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +30,21 @@ class Feasibility {
   Feasibility(const Matcher& matcher, const Choice* choice, const Option* option);
   bool possible();
 
+  // What can be left out from now on, of a run that is possible: events and arrivals that can all have been before all
+  // others, and that nothing to come can be before.
+  struct Past {
+    std::vector<std::uint32_t> events;  // by rank: how many of its first ones
+    std::vector<int> messages;
+  };
+  Past past();
+
  private:
   using Node = std::uint32_t;
 
-  Node event(int rank, std::uint32_t number) const { return room_.first[static_cast<std::size_t>(rank)] + number; }
-  // The answer that the option gives would be the rank's next event.
-  Node next_event() const { return event(choice_->rank, matcher_.at(choice_->rank).events); }
+  Node event(int rank, std::uint32_t number) const {
+    const std::uint32_t past = matcher_.at(rank).past;
+    return number < past ? kPast : room_.first[static_cast<std::size_t>(rank)] + (number - past);
+  }
   // None for a message that is settled.
   bool is_live(int message) const { return room_.arrivals[static_cast<std::size_t>(message)] != kNone; }
   Node arrival(int message) const { return room_.arrivals[static_cast<std::size_t>(message)]; }
@@ -48,10 +58,13 @@ class Feasibility {
   void before(Node earlier, Node later);
   void before_one_of(Node earlier, Node one, Node other);
   void seen_before(int message, Node event);
+  // Some constraint to come may say that something else is before this one.
+  std::vector<Node> not_yet_past() const;
+  bool may_be_overtaken(int message) const;
   void add_orders();
   void add_receives(int rank);
   void add_looks();
-  void add_supposed_answer();
+  void add_supposed_refusal();
 
   const Matcher& matcher_;
   const Choice* choice_;
@@ -59,6 +72,7 @@ class Feasibility {
 
   // Many of these are made in every run; they use the same memory one after the other.
   static constexpr std::uint32_t kNone = UINT32_MAX;
+  static constexpr Node kPast = UINT32_MAX - 1;
   struct Alternative {
     Node earlier;
     bool open = true;
@@ -84,6 +98,7 @@ class Feasibility {
   }
 
   Room& room_;
+  bool contradiction_ = false;
 };
 
 }  // namespace reprise::explore

@@ -56,7 +56,7 @@ struct Message {
   bool optional = false;                // mixed buffering: it may or may not be
   bool stuck = false;                   // chosen: nobody ever takes it, and its sender waits for ever
   bool shown = false;                   // by a probe
-  bool settled = false;                 // whoever took it has seen it, long ago
+  bool settled = false;                 // the order in time does not depend on it any more
   int taken_by = -1;                    // a receive
   std::uint32_t sent_at = 0;            // event
   std::uint32_t there_at = UINT32_MAX;  // event of its receiver before which it had come, as was seen
@@ -260,6 +260,7 @@ class Matcher {
     std::uint32_t entered_at = 0;
     std::size_t collective = 0;
   };
+  const std::vector<Member>& members() const { return members_; }
   const Member& member(int index) const { return members_[static_cast<std::size_t>(index)]; }
   // Of a collective that has begun: who has not come.
   std::vector<int> missing(int member) const;
@@ -300,6 +301,7 @@ class Matcher {
     std::vector<Look> refused_looks;
     std::unordered_map<OperationId, Operation> operations;
     std::uint32_t events = 0;
+    std::uint32_t past = 0;  // of these, how many the order in time does not depend on any more
     std::uint32_t sends = 0;
     std::uint32_t asked = 0;
     std::uint32_t wildcards = 0;
@@ -361,6 +363,7 @@ class Matcher {
   void saw_receive(int receive, std::uint32_t event);
   bool concerns_others(int receive) const;
   void settle_receive(int receive);
+  void forget_past();
   static std::uint64_t place_of_poll(const Asker& asker);
   bool polls_too_long(const Asker& asker) const;
   bool may_refuse(const Asker& asker) const {
@@ -396,6 +399,7 @@ class Matcher {
   bool cut_by_poll_bound_ = false;
   mutable bool cut_sets_ = false;
   bool needs_check_ = false;
+  std::size_t kept_size_ = 0;  // of what a check looked at when the past was forgotten last
 };
 
 }  // namespace reprise::explore
