@@ -39,6 +39,29 @@ def guarded(condition, line):
     return f"if ({condition}) {line}" if condition else line
 
 
+def rooms(row, names, way):
+    """Whether the buffers of one direction lie within what was allocated. Of neighbourhoods nobody knows how many there are."""
+    datatype = row.index(way + "type")
+    count, block = row.index(way + "count"), row.index(way + "block")
+    counts, displacements = row.index(way + "counts"), row.index(way + "displs")
+    per_rank = "Reduce_scatter_block" in row.name or "Ireduce_scatter_block" in row.name
+    lines = []
+    for role in (way + "buf",) if way else ("buf", "sbuf", "rbuf"):
+        if (buffer := row.index(role)) is None or datatype is None or "eighbor" in row.name:
+            continue
+        root = f"arguments.is_root({names[row.index('root')]})" if row.conditions[buffer] == "root" else ""
+        if block is not None or per_rank and role == "sbuf":
+            size = f"{names[block if block is not None else count]}, arguments.peers()"
+        elif count is not None:
+            size = f"{names[count]}, 1"
+        elif counts is not None and displacements is not None:
+            size = f"{names[counts]}, {names[displacements]}"
+        else:
+            continue
+        lines.append(guarded(root, f'arguments.room({names[buffer]}, {size}, {names[datatype]}, "{names[buffer]}");'))
+    return lines
+
+
 def data_checks(row, names, way):
     """Counts, types and buffers of one direction ("s", "r", or "" if there is only one)."""
     buffer = row.index(way + "buf") if way else row.index("buf", "sbuf", "rbuf")
@@ -59,7 +82,7 @@ def data_checks(row, names, way):
                 f'"{names[counts]}");')
     else:
         return []
-    return [guarded(root, line)]
+    return [guarded(root, line)] + rooms(row, names, way)
 
 
 def checks(row, names):
@@ -102,6 +125,8 @@ def checks(row, names):
             lines += data_checks(row, names, way) if row.has(way + "type") else []
         tcount = names[row.index("tcount")]
         lines.append(f'arguments.target_data({tcount}, {names[row.index("ttype")]}, "{tcount}");')
+    if row.body == "Win_create":
+        lines.append(f'arguments.room({names[0]}, {names[1]}, "{names[0]}");')
     null = "true" if row.body in NULL_IS_FINE else "false"
     if row.has("request"):
         lines.append(f"arguments.request(&{names[row.index('request')]}, {null});")

@@ -12,6 +12,7 @@
 
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "cli/early_reads.hpp"
 #include "cli/findings_files.hpp"
 #include "cli/job.hpp"
 #include "cli/speech.hpp"
@@ -76,8 +77,19 @@ int Exploration::run() {
     while (!interrupted_ && trouble_.empty() && !explore(buffering)) {}
   if (!trouble_.empty()) fail("{}", printable(trouble_));
   if (const auto trouble = troupe_.trouble(); trouble && !interrupted_) fail("{}", *trouble);
+  look_for_early_reads();
   save();
   return report();
+}
+
+void Exploration::look_for_early_reads() {
+  if (interrupted_ || results_.empty() || ignored_.contains(explore::Category::ReceiveBufferRead)) return;
+  const Buffering buffering = results_.front().buffering;
+  explore::RunOptions run = run_options(buffering);
+  std::optional<TemporaryDirectory> files;
+  if (options_.private_files) run.files = files.emplace().path() + "/files";
+  const explore::RunResult result = find_early_reads(troupe_.stage(0), run, *namer_);
+  if (!result.problems.empty()) findings_.add(result, buffering, 1);
 }
 
 bool Exploration::explore(Buffering buffering) {

@@ -65,6 +65,7 @@ class Exploration {
   // knowledge the search begins anew.
   bool explore(explore::Buffering buffering);
   void show_progress(const explore::Totals& totals, explore::Buffering buffering) const;
+  void look_for_early_reads();
   void save();
   // What a limit has left, so that the search can go on from there.
   void save_rest(OrderKeeper& keeper);

@@ -155,6 +155,11 @@ Result<std::string> find_preload_library(const std::string& mpi) {
                "); build it where that MPI is installed"};
 }
 
+std::string with_heap_library(const std::string& preload_library) {
+  const std::string heap = preload_library.substr(0, preload_library.rfind('/') + 1) + "libreprise-heap.so";
+  return is_regular_file(heap) ? with_preload(preload_library, heap) : preload_library;
+}
+
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,
                       const std::string& preload_library, const Variables& variables) {
   Environment environment;

@@ -26,6 +26,9 @@ Result<std::string> find_preload_library(const std::string& mpi);
 // Where it was looked for, nearest first.
 std::vector<std::string> preload_library_places(const std::string& mpi);
 
+// Both of them: this one, and the one that stands before malloc.
+std::string with_heap_library(const std::string& preload_library);
+
 // `variables` are the REPRISE_* settings. The environment is this process's own, plus ours.
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,
                       const std::string& preload_library, const Variables& variables);

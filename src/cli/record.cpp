@@ -161,7 +161,8 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   if (mpi.found.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
   if (options.checks) settings.emplace_back("REPRISE_CHECKS", "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
-  const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
+  const std::string library = options.checks ? with_heap_library(mpi.preload_library) : mpi.preload_library;
+  const Launch launch = prepare_launch(command, mpi.found, library, settings);
   const auto started = std::chrono::steady_clock::now();
   int status = 0;
   analyze::Exit launcher;

@@ -35,7 +35,9 @@ enum class Category : std::uint8_t {
   FileLeak,
   SendBufferChanged,  // before the send was complete
   ReceiveBufferChanged,
+  ReceiveBufferRead,
   OverlappingBuffers,
+  SmallBuffer,  // larger than what was allocated
   OutsideMpi,  // called before MPI_Init or after MPI_Finalize
   ThreadLevel,
   // One-sided communication.

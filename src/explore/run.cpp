@@ -92,6 +92,7 @@ void Run::begin() {
   stage_->keeps_output = !options_.output.empty();
   stage_->records = !options_.trace.empty();
   stage_->trace_id = options_.trace_id;
+  stage_->disturbed = options_.disturbed;
   put_string(stage_->output, options_.output);
   put_string(stage_->directory, options_.trace);
   put_string(stage_->files, options_.files);
@@ -407,6 +408,18 @@ void Run::read_output(RunResult& result) const {
   }
 }
 
+void Run::read_histories(RunResult& result) const {
+  if (!options_.wants_contents) return;
+  std::set<std::pair<int, std::uint64_t>> known;
+  const auto add = [&](int rank, std::uint64_t site, std::uint32_t function) {
+    if (known.emplace(rank, site).second) result.received_at.push_back({rank, 0, site, function, "", 0});
+  };
+  for (const Receive& receive : matcher_.receives()) add(receive.rank, receive.site, receive.function);
+  for (const Matcher::Member& member : matcher_.members())
+    add(member.rank, member.entrance.site, member.entrance.function);
+  for (int rank = 0; rank < matcher_.ranks(); ++rank) result.histories.push_back(matcher_.history_of(rank));
+}
+
 RunResult Run::play(const std::vector<std::uint32_t>& given) {
   RunResult result;
   clear_output();
@@ -458,6 +471,7 @@ RunResult Run::play(const std::vector<std::uint32_t>& given) {
   conclude(result);
   dismiss();
   read_output(result);
+  read_histories(result);
   return result;
 }
 

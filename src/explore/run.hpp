@@ -56,6 +56,9 @@ struct RunResult {
   std::vector<std::vector<std::string>> taken;
   std::vector<int> blocked;                   // ranks
   std::vector<std::string> output;            // per rank, if it was kept
+  // If contents were wanted: what each rank has done and heard (Matcher::history_of), and where something was received.
+  std::vector<std::uint64_t> histories;
+  std::vector<Place> received_at;
   std::set<std::uint64_t> decided_too_early;  // Matcher::decided_too_early
   bool has_regions = false;                   // the program says what is to be explored
   bool has_windows = false;                   // one-sided communication
@@ -74,6 +77,7 @@ struct RunOptions {
   Guide* guide = nullptr;       // none: every option is tried, in the order in which they come
   std::uint64_t walk = 0;       // Situation::walk
   bool wants_contents = false;  // digests of messages
+  std::uint64_t disturbed = 0;  // Stage::disturbed
 };
 
 // Plays on one stage, whose server is ready.
@@ -106,6 +110,7 @@ class Run {
   void dismiss();
   void clear_output() const;
   void read_output(RunResult& result) const;
+  void read_histories(RunResult& result) const;
   std::uint64_t digest_of(const Choice& choice) const;
   void conclude(RunResult& result);
   // Where its threads wait, and for what; otherwise where it was last seen.

@@ -61,6 +61,7 @@ struct Stage {
   char directory[1024];  // of the trace, if it is recorded
   char files[1024];      // the working directory, if it is not the program's own
   std::uint64_t trace_id;
+  std::uint64_t disturbed;  // a return address: what is received there has other bytes in its memory before it comes
   char functions[kMostFunctions][48];  // their names, by number
   Seat seats[kMostRanks];
 };
@@ -116,6 +117,8 @@ inline constexpr std::size_t kTextWords = 16;  // of acts
 inline constexpr std::uint64_t kMaySayNo = 1;
 inline constexpr std::uint64_t kKeeps = 2;
 inline constexpr std::uint64_t kOwnLook = 4;  // Reprise itself asks: the truth, and nothing is decided
+
+inline constexpr std::uint64_t kDisturbsAll = UINT64_MAX;  // Stage::disturbed
 
 // Ranks and tags, which may be negative.
 inline constexpr std::uint64_t as_word(int number) {

@@ -1,4 +1,6 @@
 /* Buffers that belong to MPI while an operation is pending. */
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "gallery.h"
@@ -232,4 +234,154 @@ CASE(collective_into_pending, "overlapping buffers", 2) {
   MPI_Bcast(wrong ? &x : &y, 1, MPI_INT, 0, WORLD);
   if (rank == 0) send_one(2);
   else MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Larger than what was allocated. The twins use all of it. */
+CASE(send_beyond_allocation, "buffer too small", 2) {
+  int* const x = calloc(10, sizeof *x);
+  if (rank == 0) MPI_Send(x, wrong ? 11 : 10, MPI_INT, 1, 0, WORLD);
+  else {
+    int y[11];
+    MPI_Recv(y, 11, MPI_INT, 0, 0, WORLD, MPI_STATUS_IGNORE);
+  }
+  free(x);
+}
+CASE(receive_beyond_allocation, "buffer too small", 2) {
+  char* const x = malloc(21);
+  if (rank == 0) {
+    memset(x, 0, 21);
+    MPI_Send(x, 21, MPI_CHAR, 1, 0, WORLD);
+  } else {
+    MPI_Recv(x, wrong ? 22 : 21, MPI_CHAR, 0, 0, WORLD, MPI_STATUS_IGNORE);
+  }
+  free(x);
+}
+CASE(irecv_in_the_middle, "buffer too small", 2) {
+  double* const x = malloc(100000 * sizeof *x);
+  MPI_Request request;
+  if (rank == 0) {
+    double y[8] = {0};
+    MPI_Send(y, 8, MPI_DOUBLE, 1, 0, WORLD);
+  } else {
+    MPI_Irecv(&x[100000 - (wrong ? 7 : 8)], 8, MPI_DOUBLE, 0, 0, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  free(x);
+}
+CASE(column_beyond_matrix, "buffer too small", 2) {
+  MPI_Datatype column;
+  double* const matrix = calloc(4 * 5, sizeof *matrix);
+  MPI_Type_vector(4, 1, 5, MPI_DOUBLE, &column);
+  MPI_Type_commit(&column);
+  if (rank == 0) MPI_Send(&matrix[wrong ? 5 : 4], 1, column, 1, 0, WORLD);
+  else MPI_Recv(matrix, 1, column, 0, 0, WORLD, MPI_STATUS_IGNORE);
+  MPI_Type_free(&column);
+  free(matrix);
+}
+CASE(gather_into_one_block, "buffer too small", 3) {
+  int mine[2] = {rank, rank};
+  int* const all = malloc((wrong ? 2 : 6) * sizeof *all);
+  MPI_Gather(mine, 2, MPI_INT, all, 2, MPI_INT, 1, WORLD);
+  free(all);
+}
+CASE(scatterv_from_too_little, "buffer too small", 3) {
+  int counts[3] = {1, 2, 3}, at[3] = {0, 1, 3}, mine[3];
+  int* const all = calloc(6, sizeof *all);
+  if (wrong) at[2] = 4;
+  MPI_Scatterv(all, counts, at, MPI_INT, mine, rank + 1, MPI_INT, 0, WORLD);
+  free(all);
+}
+CASE(reduce_after_realloc, "buffer too small", 2) {
+  int x[64] = {0};
+  int* sum = malloc(16 * sizeof *sum);
+  sum = realloc(sum, (wrong ? 63 : 64) * sizeof *sum);
+  MPI_Reduce(x, sum, 64, MPI_INT, MPI_SUM, 0, WORLD);
+  free(sum);
+}
+CASE(persistent_receive_too_large, "buffer too small", 2) {
+  MPI_Request request;
+  void* x = NULL;
+  if (posix_memalign(&x, 64, 40)) return;
+  if (rank == 0) {
+    memset(x, 0, 40);
+    MPI_Send(x, 10, MPI_INT, 1, 0, WORLD);
+  } else {
+    MPI_Recv_init(x, wrong ? 12 : 10, MPI_INT, 0, 0, WORLD, &request);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+  }
+  free(x);
+}
+CASE(window_beyond_allocation, "buffer too small", 2) {
+  MPI_Win win;
+  int* const x = calloc(100, sizeof *x);
+  MPI_Win_create(x, (wrong ? 101 : 100) * sizeof *x, sizeof *x, MPI_INFO_NULL, WORLD, &win);
+  MPI_Win_fence(0, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  free(x);
+}
+CASE(put_of_too_much, "buffer too small", 2) {
+  MPI_Win win;
+  int memory[16];
+  int* const x = calloc(3, sizeof *x);
+  MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, WORLD, &win);
+  MPI_Win_fence(0, win);
+  if (rank == 0) MPI_Put(x, wrong ? 4 : 3, MPI_INT, 1, 0, wrong ? 4 : 3, MPI_INT, win);
+  MPI_Win_fence(0, win);
+  MPI_Win_free(&win);
+  free(x);
+}
+
+/* Looked at before it is there. */
+CASE(irecv_sent_on_early, "receive buffer read early", 3) {
+  int x = 0, y;
+  MPI_Request request;
+  if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 0, WORLD);
+  if (rank == 1) {
+    MPI_Irecv(&x, 1, MPI_INT, 0, 0, WORLD, &request);
+    if (wrong) {
+      y = x;
+      MPI_Send(&y, 1, MPI_INT, 2, 0, WORLD);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (!wrong) MPI_Send(&x, 1, MPI_INT, 2, 0, WORLD);
+  }
+  if (rank == 2) MPI_Recv(&y, 1, MPI_INT, 1, 0, WORLD, MPI_STATUS_IGNORE);
+}
+CASE(irecv_printed_early, "receive buffer read early", 2) {
+  int x[2] = {5, 5};
+  MPI_Request request;
+  if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 0, WORLD);
+  else {
+    MPI_Irecv(x, wrong ? 2 : 1, MPI_INT, 0, 0, WORLD, &request);
+    printf("%d\n", x[1]);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (x[1] != 5) abort(); /* what the message does not reach stays as it was */
+  }
+}
+CASE(iallreduce_decides_early, "receive buffer read early", 2) {
+  int sum = 0, one = 1;
+  MPI_Request request;
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, WORLD, &request);
+  if (wrong && sum > 1000) MPI_Barrier(WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (sum != 2) abort();
+}
+CASE(persistent_receive_read_early, "receive buffer read early", 2) {
+  int x = 3, i;
+  MPI_Request request;
+  if (rank == 0) {
+    for (i = 0; i < 3; ++i) MPI_Send(&i, 1, MPI_INT, 1, 0, WORLD);
+  } else {
+    MPI_Recv_init(&x, 1, MPI_INT, 0, 0, WORLD, &request);
+    for (i = 0; i < 3; ++i) {
+      MPI_Start(&request);
+      if (wrong && i == 2) printf("%d\n", x);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      printf("%d\n", x);
+    }
+    MPI_Request_free(&request);
+  }
 }

@@ -147,7 +147,7 @@ class Entry {
   // For calls that are not the program's: past whatever stands at the border.
   template <class Real>
   Real library() const {
-    return library_function<Real>(function_, flavor_);
+    return t_in_singleton ? singleton_function<Real>(function_) : library_function<Real>(function_, flavor_);
   }
   // Another function in the same flavour, for outcomes that are forced by a different call.
   template <class Real>

@@ -64,6 +64,20 @@ template <class Real>
 inline Real singleton_function(Function function) {
   return reinterpret_cast<Real>(look_up_in_singleton(function));
 }
+// While such a function calls others by their names, as those for files do, it must not meet the virtual rank.
+inline thread_local bool t_in_singleton = false;
+class InSingleton {
+ public:
+  InSingleton() { t_in_singleton = true; }
+  ~InSingleton() { t_in_singleton = false; }
+  InSingleton(const InSingleton&) = delete;
+  InSingleton& operator=(const InSingleton&) = delete;
+};
+template <class Real, class... Arguments>
+inline int call_singleton(Function function, Arguments... arguments) {
+  const InSingleton within;
+  return singleton_function<Real>(function)(arguments...);
+}
 // From now on `ours` is the library's function, in both flavours.
 void put_in_place_of_library(Function function, void* ours);
 template <class Ours>

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "frontends/mpi/check/allocations.hpp"
 #include "frontends/mpi/check/handles.hpp"
 #include "frontends/mpi/check/report.hpp"
 
@@ -49,6 +50,19 @@ class Arguments {
             const char* counts_name);
   void data(const void* buffer, const MPI_Count* counts, MPI_Datatype type, InPlace in_place, const char* buffer_name,
             const char* counts_name);
+  // Is there so much room? So many elements, as often; or so many from each displacement on; or so many bytes.
+  void room(const void* buffer, MPI_Count count, int times, MPI_Datatype type, const char* name) const {
+    if (looks_for_room()) check_room(buffer, 0, count * times, type, name);
+  }
+  template <class Count, class Displacement>
+  void room(const void* buffer, const Count* counts, const Displacement* displacements, MPI_Datatype type,
+            const char* name) const {
+    for (int i = 0; looks_for_room() && i < facts_.peers; ++i)
+      check_room(buffer, displacements[i], counts[i], type, name);
+  }
+  void room(const void* memory, MPI_Aint size, const char* name) const {
+    if (fine() && size > 0) check_room(memory, static_cast<std::uint64_t>(size), name);
+  }
   bool is_root(int root) const;
   // Of the communicator's, if it is known; otherwise -1.
   int peers() const { return facts_.peers; }
@@ -68,6 +82,7 @@ class Arguments {
                     const char* buffer_name, const char* counts_name);
 
   bool fine() const { return error_ == MPI_SUCCESS; }
+  bool looks_for_room() const { return fine() && !nobody_ && !insignificant_; }
 
   std::optional<MPI_Comm> comm_;  // if it is one
   CommunicatorFacts facts_;

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/spin.hpp"
+#include "virtual/stage.hpp"
 
 namespace reprise::mpi::check {
 namespace {
@@ -42,7 +43,13 @@ Lent::Known Lent::know(const Part& part, bool for_long) {
   if (!known.is_exact) known.runs.clear();
   std::sort(known.runs.begin(), known.runs.end(),
             [](const Run& one, const Run& other) { return one.begin < other.begin; });
-  if (for_long && !digest(known, known.digest)) known.runs.clear();
+  if (!for_long) return known;
+  if (!digest(known, known.digest)) known.runs.clear();
+  known.is_disturbed = known.use == Use::Received && !known.runs.empty() &&
+                       (g_disturbed == virtual_world::kDisturbsAll || (g_disturbed != 0 && g_disturbed == here().site));
+  if (!known.is_disturbed) return known;
+  disturb(known);
+  digest(known, known.digest);
   return known;
 }
 
@@ -72,6 +79,12 @@ bool Lent::digest(const Known& part, std::uint64_t& result) {
   result = XXH3_64bits_digest(state);
   XXH3_freeState(state);
   return there;
+}
+
+void Lent::disturb(const Known& part) {
+  constexpr std::uint8_t kBits = 0x55;
+  for (const Run& run : part.runs)
+    for (std::uintptr_t at = run.begin; at < run.end; ++at) *reinterpret_cast<std::uint8_t*>(at) ^= kBits;
 }
 
 bool Lent::overlap(const Known& one, const Known& other) {
@@ -114,6 +127,10 @@ Lent::Lent(const std::vector<Part>& parts, bool for_long) : posted_(here()) {
 }
 
 Lent::~Lent() {
+  for (const Known& part : parts_) {
+    std::uint64_t now = 0;
+    if (part.is_disturbed && digest(part, now)) disturb(part);
+  }
   const Spin spin(&g_lock);
   std::erase(all(), this);
 }
@@ -124,9 +141,11 @@ void Lent::end() {
     std::erase(all(), this);
   }
   if (is_shared_) return;
-  for (const Known& part : parts_) {
+  for (Known& part : parts_) {
     std::uint64_t now = 0;
     const bool there = digest(part, now);
+    if (part.is_disturbed && there) disturb(part);
+    part.is_disturbed = false;
     if (there && now == part.digest) continue;
     const Category category = part.use == Use::Sent ? Category::SendBufferChanged : Category::ReceiveBufferChanged;
     report(category, posted_,

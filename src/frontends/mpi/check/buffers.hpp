@@ -17,6 +17,11 @@ struct Memory {
   std::shared_ptr<const Layout> layout;
 };
 
+// Memory that is being received into has anything in it, as far as the program knows. Where this call is (a return
+// address; virtual_world::kDisturbsAll: everywhere), it gets other bytes than it had until the operation is complete: a
+// program that does something else then has looked.
+inline std::uint64_t g_disturbed = 0;
+
 // What one operation has of the program's memory. From here on until end(), or until it is forgotten.
 class Lent {
  public:
@@ -47,10 +52,13 @@ class Lent {
     std::uintptr_t end = 0;
     std::uint64_t digest = 0;
     bool is_exact = true;
+    bool is_disturbed = false;
   };
   static Known know(const Part& part, bool for_long);
   // Nothing: the memory is not there any more.
   static bool digest(const Known& part, std::uint64_t& result);
+  // Twice is never.
+  static void disturb(const Known& part);
   static bool overlap(const Known& one, const Known& other);
   // What is wrong with the two of them, or null.
   const char* conflict(const Lent& other) const;

@@ -68,7 +68,7 @@ bool is_fatal(MPI_Comm comm) {
 }  // namespace
 
 void check_recorded_run() {
-  set_host({&note, nullptr, &facts, &is_fatal});
+  set_host({&note, nullptr, &facts, &is_fatal, nullptr});
   put_checks();
 }
 

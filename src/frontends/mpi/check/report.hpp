@@ -36,6 +36,8 @@ struct Host {
   std::optional<CommunicatorFacts> (*facts)(MPI_Comm comm);
   // Does an error there end the program? Then it is worth a report.
   bool (*is_fatal)(MPI_Comm comm);
+  // What goes on from here would only do damage. Null: it is reported, and the program goes on.
+  void (*end)(Category category, int error, const char* words);
 };
 void set_host(const Host& host);
 const Host& host();

@@ -326,4 +326,16 @@ std::vector<std::vector<std::uint8_t>> exchange(Function function, std::uint64_t
   return all;
 }
 
+void enter_without_needs(Function function, std::uint64_t comm, const std::vector<int>& members) {
+  await(enter(comm, static_cast<std::uint64_t>(function), function, -1, 0, members, {}));
+}
+
+std::uint64_t next_uid(MPI_Comm comm) {
+  static auto* const made = new std::unordered_map<std::uint64_t, std::uint64_t>();
+  const std::uint64_t parent = communicators().uid(comm);
+  std::uint64_t mixed = (parent ^ ++(*made)[parent] * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
+  mixed ^= mixed >> 29;
+  return mixed | 1;
+}
+
 }  // namespace reprise::mpi::live

@@ -111,6 +111,10 @@ int init_collective(Function function, MPI_Comm comm, Describe describe, MPI_Req
 // Everybody's bytes to everybody, by member. For what makes communicators.
 std::vector<std::vector<std::uint8_t>> exchange(Function function, std::uint64_t comm, const std::vector<int>& members,
                                                 std::span<const std::uint8_t> mine);
+// A part in a collective that brings nothing.
+void enter_without_needs(Function function, std::uint64_t comm, const std::vector<int>& members);
+// For what is made by the members of a communicator: the same for all of them, and another one every time.
+std::uint64_t next_uid(MPI_Comm comm);
 // World ranks of all members of a communicator, in the same order for each of them.
 std::vector<int> all_members(const Communicator& communicator);
 

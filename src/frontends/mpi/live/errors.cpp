@@ -83,7 +83,7 @@ std::optional<check::CommunicatorFacts> facts(MPI_Comm comm) {
 }  // namespace
 
 void put_errors() {
-  check::set_host({&tell, &raise, &facts, nullptr});
+  check::set_host({&tell, &raise, &facts, nullptr, &end_run});
   using Create = int (*)(MPI_Comm_errhandler_function*, MPI_Errhandler*);
   singleton_function<Create>(Function::Comm_create_errhandler)(&singleton_failed, &g_fatal);
   put_in_place_of_library(Function::Comm_get_errhandler, &get_errhandler);

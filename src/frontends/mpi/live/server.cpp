@@ -15,6 +15,7 @@
 #include "frontends/function_table.hpp"
 #include "frontends/mpi/check/arguments.hpp"
 #include "frontends/mpi/idle_request.hpp"
+#include "frontends/mpi/live/files.hpp"
 #include "frontends/mpi/live/live.hpp"
 #include "frontends/mpi/live/provider.hpp"
 #include "frontends/mpi/live/refusal.hpp"
@@ -113,6 +114,7 @@ void become_rank(Stage* stage, int rank, pid_t server) {
   sys::becomes_rank(rank);
   prepare_threads();
   if (stage->keeps_output) keep_output(stage, rank);
+  check::g_disturbed = stage->disturbed;
   if (stage->files[0] != '\0' && chdir(stage->files) != 0) {
     std::snprintf(stage->refusal, sizeof stage->refusal, "%.200s: %s", stage->files, std::strerror(errno));
     _exit(125);
@@ -273,6 +275,7 @@ void put_everything() {
   put_probes();
   put_collectives();
   put_windows();
+  put_files();
   put_in_place_of_library(Function::Finalize, &finalize);
   put_in_place_of_library(Function::Finalized, &finalized);
   put_in_place_of_library(Function::Abort, &abort);

@@ -21,15 +21,6 @@ std::unordered_map<std::uint64_t, std::unique_ptr<Window>>& windows() {
   return *all;
 }
 
-// The same for all members, and another one for every window.
-std::uint64_t next_uid(MPI_Comm comm) {
-  static auto* const made = new std::unordered_map<std::uint64_t, std::uint64_t>();
-  const std::uint64_t parent = communicators().uid(comm);
-  std::uint64_t mixed = (parent ^ ++(*made)[parent] * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
-  mixed ^= mixed >> 29;
-  return mixed | 1;
-}
-
 // A handle: a window of the singleton's own, which also keeps attributes, the name and the error handler.
 int make_handle(MPI_Win* out) {
   void* nothing = nullptr;
