@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "analyze/message_check.hpp"
 #include "analyze/note_fields.hpp"
+#include "analyze/timeline.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/findings_files.hpp"
@@ -33,6 +35,8 @@ struct Options {
   bool json = false;
 };
 
+constexpr const char* kAboutMessages[] = {"recv", "Recv", "Wait", "Test", "Start"};
+
 ReportedPlace read_place(int rank, NoteFields& fields, analyze::SourceLines& lines) {
   ReportedPlace place;
   place.rank = rank;
@@ -46,7 +50,7 @@ ReportedPlace read_place(int rank, NoteFields& fields, analyze::SourceLines& lin
 }
 
 // The same thing at the same place of several ranks is one finding.
-std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes, const IgnoredCategories& ignored) {
+std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes, std::string_view key) {
   analyze::SourceLines lines;
   std::vector<ReportedFinding> all;
   std::map<std::uint32_t, ReportedFinding> last;  // by rank: what its next note may belong to
@@ -66,7 +70,7 @@ std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes, 
       before->second.places.push_back(
           read_place(rank.starts_with('-') ? static_cast<int>(note.rank) : std::atoi(rank.c_str()), fields, lines));
     }
-    if (note.key != "finding") continue;
+    if (note.key != key) continue;
     if (before != last.end()) add(before->second);
     NoteFields fields(note.text);
     ReportedFinding finding;
@@ -78,11 +82,60 @@ std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes, 
     last[note.rank] = std::move(finding);
   }
   for (auto& [rank, finding] : last) add(finding);
-  std::erase_if(all, [&](const ReportedFinding& finding) { return ignored.contains(finding.category); });
-  std::stable_sort(all.begin(), all.end(), [](const ReportedFinding& one, const ReportedFinding& other) {
+  return all;
+}
+
+// What the MPI library itself has said before it ended the program. Within a collective, messages are its own.
+std::vector<ReportedFinding> library_findings(const std::vector<TraceNote>& notes) {
+  auto all = read_findings(notes, "finding-library");
+  for (ReportedFinding& finding : all) {
+    const std::string& call = finding.places[0].call;
+    const bool is_about_messages =
+        std::any_of(std::begin(kAboutMessages), std::end(kAboutMessages),
+                    [&](const char* part) { return call.find(part) != std::string::npos; });
+    if (finding.category == Category::Truncation && !is_about_messages) finding.category = Category::CollectiveTypes;
+    finding.words = "as the MPI library says: " + finding.words;
+  }
+  return all;
+}
+
+// Whom the receives from anybody heard, one after the other.
+std::vector<engine::WildcardOutcome> heard(const OpenTrace& trace, std::uint32_t rank) {
+  std::vector<engine::WildcardOutcome> all;
+  auto timeline = analyze::Timeline::open(trace.fd.get(), rank, trace.manifest.trace_id);
+  if (!timeline) return all;
+  analyze::Call call;
+  for (auto more = timeline->next(call); more && *more; more = timeline->next(call))
+    all.insert(all.end(), call.wildcards.begin(), call.wildcards.end());
+  return all;
+}
+
+// What shows only if all ranks are known.
+void add_messages(const OpenTrace& trace, bool is_whole, std::vector<ReportedFinding>& findings) {
+  std::vector<analyze::MessageLog> logs;
+  for (std::uint32_t rank = 0; rank < trace.manifest.ranks; ++rank) {
+    auto log = analyze::MessageLog::read(trace.fd.get(), rank, heard(trace, rank));
+    is_whole = is_whole && log;
+    logs.push_back(log ? std::move(*log) : analyze::MessageLog());  // ended too early, for one
+  }
+  analyze::SourceLines lines;
+  for (const analyze::MessageFinding& found : analyze::check_messages(logs, is_whole)) {
+    ReportedFinding finding;
+    finding.category = found.category;
+    finding.words = found.words;
+    for (const auto& place : found.places) {
+      NoteFields fields(*place.fields);
+      finding.places.push_back(read_place(static_cast<int>(place.rank), fields, lines));
+    }
+    findings.push_back(std::move(finding));
+  }
+}
+
+void arrange(std::vector<ReportedFinding>& findings, const IgnoredCategories& ignored) {
+  std::erase_if(findings, [&](const ReportedFinding& finding) { return ignored.contains(finding.category); });
+  std::stable_sort(findings.begin(), findings.end(), [](const ReportedFinding& one, const ReportedFinding& other) {
     return one.category < other.category;
   });
-  return all;
 }
 
 void print(const std::vector<ReportedFinding>& findings) {
@@ -121,7 +174,11 @@ int lint(const std::vector<std::string>& command, const Options& options) {
   const RecordedTrace run = record(command, quietly);
   if (run.path.empty()) return run.exit_status;
   const OpenTrace trace = open_trace(run.path);
-  const auto findings = read_findings(read_trace_notes(trace.fd.get(), trace.manifest), ignored);
+  const auto notes = read_trace_notes(trace.fd.get(), trace.manifest);
+  auto findings = read_findings(notes, "finding");
+  add_messages(trace, run.exit_status == 0, findings);
+  if (findings.empty()) findings = library_findings(notes);  // otherwise it is known better why
+  arrange(findings, ignored);
   if (!options.sarif.empty()) write_sarif(options.sarif, findings);
   if (!options.junit.empty()) write_junit(options.junit, findings, "lint", command.front(), trace.manifest.seconds);
   if (options.json) print_json(findings, run);

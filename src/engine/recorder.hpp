@@ -154,6 +154,7 @@ class Recorder {
   void note(std::string_view key, std::string_view text);
 
   trace::ChunkWriter& writer() { return writer_; }
+  std::uint64_t wildcards() const { return wildcards_; }  // so far
 
  private:
   static constexpr std::size_t kMaxIndices = trace::kMaxRecord / 5 - 1;

@@ -23,11 +23,18 @@ SHOWN = {
     "persistent request leak": ("persistent_receive_left", "buffered_send_restarted"),
     "send buffer changed": ("isend_changed", "isend_of_a_loop", "hole_changed", "changed_before_get_status"),
     "overlapping buffers": ("two_receives_in_one", "columns_overlap", "sent_while_received"),
+    "buffer too small": ("send_beyond_allocation", "gather_into_one_block", "window_beyond_allocation"),
+    "file leak": ("file_never_closed",),
+    "truncation": ("irecv_too_small", "sendrecv_too_small"),
+    "type mismatch": ("int_as_float", "struct_in_other_order", "persistent_of_other_type", "packed_fits_everything"),
+    "collective mismatch": ("operations_of_reduce", "operations_of_allreduce"),
+    "collective type mismatch": ("bcast_counts_differ", "bcast_types_differ", "gather_counts_differ", "scan_counts_differ"),
     "invalid argument": ("tag_negative", "type_not_committed", "comm_freed", "root_too_large"),
 }
-FATAL = {"invalid argument", "outside an epoch", "window leak"}  # the MPI may end the program there
-CORRECT = ("errors", "errors_throw", "derived_types", "persistent_any", "callbacks", "communicators", "nonblocking_collectives",
-           "cancel", "get_status", "waitsome", "probes")
+FATAL = {"invalid argument", "outside an epoch", "window leak", "truncation", "collective mismatch", "collective type mismatch",
+         "buffer too small"}  # the MPI may end the program there
+CORRECT = ("errors", "errors_throw", "derived_types", "persistent_any", "callbacks", "nonblocking_collectives",
+           "cancel", "get_status", "waitsome", "probes", "sendrecv_any", "persistent_sends", "communicators", "large", "waitany", "intercommunicators", "statuses_ignore")
 INTENDED = {"callbacks": "communicator leak"}  # copies that keep an attribute to the end
 
 

@@ -64,9 +64,11 @@ class Arguments {
     if (fine() && size > 0) check_room(memory, static_cast<std::uint64_t>(size), name);
   }
   bool is_root(int root) const;
+  const CommunicatorFacts& facts() const { return facts_; }
   // Of the communicator's, if it is known; otherwise -1.
   int peers() const { return facts_.peers; }
 
+  bool fine() const { return error_ == MPI_SUCCESS; }
   // Something is wrong, and the library is not to be called.
   bool stop() const;
   // What the call returns then, if it returns.
@@ -81,7 +83,6 @@ class Arguments {
   void check_counts(const void* buffer, const Count* counts, MPI_Datatype type, InPlace in_place,
                     const char* buffer_name, const char* counts_name);
 
-  bool fine() const { return error_ == MPI_SUCCESS; }
   bool looks_for_room() const { return fine() && !nobody_ && !insignificant_; }
 
   std::optional<MPI_Comm> comm_;  // if it is one

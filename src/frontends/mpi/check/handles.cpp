@@ -54,6 +54,7 @@ Category category_of(Handle kind, const Object& object) {
 }
 
 const char* words_for(Handle kind, const Object& object) {
+  if (kind == Handle::File) return "never closed";
   if (kind != Handle::Request) return "never freed";
   return object.persistent ? "never freed" : "never waited for";
 }

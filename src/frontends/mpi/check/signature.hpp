@@ -1,52 +1,18 @@
-// What a datatype is made of, in the order in which it travels: both sides of a message must agree on that
-// (MPI 4.0, 3.3.1).
+// What the program's datatypes are made of.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
+#include "engine/type_signature.hpp"
 #include "frontends/mpi/library.hpp"
 
 namespace reprise::mpi::check {
 
-// Types that are written alike are taken for the same, whatever the language calls them: signed integers of four bytes.
-enum class Kind : std::uint8_t {
-  Signed,
-  Unsigned,
-  Floating,
-  Complex,
-  Character,
-  Wide,  // characters
-  Logical,
-  Byte,
-  Packed,   // fits everything
-  Unknown,  // the same
-};
-
-struct Signature {
-  struct Run {
-    Kind kind = Kind::Unknown;
-    std::uint32_t size = 0;  // of one
-    std::uint64_t count = 0;
-    bool is_same_kind(const Run& other) const { return kind == other.kind && size == other.size; }
-  };
-  std::vector<Run> runs;  // of one element of the datatype
-  bool fits_everything = false;
-};
+using Signature = engine::TypeSignature;
+using Kind = Signature::Kind;
 
 // Kept until the type is freed.
 std::shared_ptr<const Signature> signature_of(MPI_Datatype type);
 void forget_signature(MPI_Datatype type);
-
-// As it travels beside the data: so many words.
-std::vector<std::uint64_t> to_words(const Signature& signature);
-Signature from_words(const std::uint64_t* words);
-
-// The first `bytes` bytes of an array of the one against an array of the other. Where they differ, in words; otherwise
-// nothing.
-std::string difference(const Signature& sent, const Signature& expected, std::uint64_t bytes);
 
 }  // namespace reprise::mpi::check

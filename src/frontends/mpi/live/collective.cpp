@@ -196,7 +196,7 @@ void Collective::compare(int peer, const Label& label, std::uint64_t given, cons
   std::string wrong;
   if (given != expected.bytes)
     wrong = std::to_string(given) + " bytes given, " + std::to_string(expected.bytes) + " expected";
-  else if (expected.signature) wrong = check::difference(label.signature, *expected.signature, given);
+  else if (expected.signature) wrong = engine::difference(label.signature, *expected.signature, given);
   if (wrong.empty()) return;
   check::Where from = label.from;
   from.rank = peers_[static_cast<std::size_t>(peer)];

@@ -25,7 +25,7 @@ Region region(const void* buffer, MPI_Count count, MPI_Datatype type) {
 
 std::vector<std::uint64_t> label_of(const Region& region) {
   std::vector<std::uint64_t> words{this_site(), this_function()};
-  const auto signature = check::to_words(region.signature ? *region.signature : check::Signature());
+  const auto signature = engine::to_words(region.signature ? *region.signature : check::Signature());
   words.insert(words.end(), signature.begin(), signature.end());
   return words;
 }
@@ -33,7 +33,7 @@ std::vector<std::uint64_t> label_of(const Region& region) {
 Label::Label(const char* at) {
   const auto* const words = reinterpret_cast<const std::uint64_t*>(at);
   from = {-1, words[0], words[1]};
-  signature = check::from_words(words + 2);
+  signature = engine::from_words(words + 2);
   data = at + 8 * (3 + 2 * signature.runs.size());
 }
 
@@ -201,7 +201,7 @@ int deliver(Request& request, const Report& report, MPI_Status* status) {
     Label label(actor().bytes(report.data));
     label.from.rank = report.source;
     if (fits && request.into.signature)
-      if (const std::string wrong = check::difference(label.signature, *request.into.signature, report.bytes);
+      if (const std::string wrong = engine::difference(label.signature, *request.into.signature, report.bytes);
           !wrong.empty())
         check::report(check::Category::TypeMismatch, request.posted.site != 0 ? request.posted : check::here(),
                       wrong.c_str(), label.from);
