@@ -28,6 +28,7 @@ std::vector<Buffering> modes_of(const std::string& name) {
   if (name == "none") return {Buffering::None};
   if (name == "infinite") return {Buffering::Infinite};
   if (name == "mixed") return {Buffering::Mixed};
+  if (name == "all") return {Buffering::Infinite, Buffering::None, Buffering::Mixed};
   return {Buffering::Infinite, Buffering::None};
 }
 

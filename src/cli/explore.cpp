@@ -26,9 +26,9 @@ int explore_command(int argc, char** argv) {
   parser
       .option("--buffering", options.buffering,
               "What standard sends do: none (wait for their receive), infinite, mixed (each as it likes), both (the "
-              "two extremes, one after the other)",
-              "none|infinite|mixed|both")
-      .one_of({"none", "infinite", "mixed", "both"})
+              "two extremes, one after the other), all",
+              "none|infinite|mixed|both|all")
+      .one_of({"none", "infinite", "mixed", "both", "all"})
       .default_shown();
   parser.option("--poll-bound", options.poll_bound, "How often in a row a test or probe may say no at one place", "N")
       .default_shown();
