@@ -369,6 +369,15 @@ CASE(iallreduce_decides_early, "receive buffer read early", 2) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   if (sum != 2) abort();
 }
+CASE(in_place_read_early, "receive buffer read early", 2) {
+  int x = rank + 1, first = x;
+  MPI_Request request;
+  MPI_Iallreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, WORLD, &request);
+  if (wrong && rank == 1) first = x;
+  printf("%d\n", first);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  printf("%d\n", x);
+}
 CASE(persistent_receive_read_early, "receive buffer read early", 2) {
   int x = 3, i;
   MPI_Request request;

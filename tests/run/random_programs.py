@@ -49,9 +49,9 @@ class Choice:
         return [word for word in cls.without.split(",") if word]
 
 
-def build(scene, seed):
+def build(scene, seed, without=()):
     """(ranks, path) of the program for this seed, compiled without warnings."""
-    program = generate(seed, None, Choice.families(), scene.case.suite == "random_threads")
+    program = generate(seed, None, [*Choice.families(), *without], scene.case.suite == "random_threads")
     source, target = scene.dir / f"seed-{seed}.c", scene.dir / f"seed-{seed}"
     source.write_text(program.text())
     command = [f"mpicc.{scene.case.mpi}", *FLAGS, "-I", str(RANDOM), "-I", str(SOURCES), str(source), "-o", str(target)]

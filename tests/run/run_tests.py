@@ -35,6 +35,7 @@ import harness
 import hosts
 import languages
 import lint
+import no_alarms
 import random_programs
 import reductions
 import scale
@@ -63,11 +64,12 @@ SUITES = {
     "explore": explore.cases,
     "gallery": gallery.cases,
     "lint": lint.cases,
+    "no_alarms": no_alarms.cases,
     "reductions": reductions.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "reductions"}  # the number of their cases depends on --repeat or --seeds
+SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "reductions"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 

@@ -140,13 +140,15 @@ void Lent::end() {
     const Spin spin(&g_lock);
     std::erase(all(), this);
   }
-  if (is_shared_) return;
+  // What is disturbed is looked at first: the same memory may have been sent (MPI_IN_PLACE).
+  std::stable_sort(parts_.begin(), parts_.end(),
+                   [](const Known& one, const Known& other) { return one.is_disturbed > other.is_disturbed; });
   for (Known& part : parts_) {
     std::uint64_t now = 0;
     const bool there = digest(part, now);
     if (part.is_disturbed && there) disturb(part);
     part.is_disturbed = false;
-    if (there && now == part.digest) continue;
+    if (is_shared_ || (there && now == part.digest)) continue;
     const Category category = part.use == Use::Sent ? Category::SendBufferChanged : Category::ReceiveBufferChanged;
     report(category, posted_,
            !there                  ? "the memory was given back before the operation was complete"

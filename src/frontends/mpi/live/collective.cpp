@@ -182,11 +182,11 @@ OperationId Collective::begin(bool for_long) {
   for (const Taken& taken : takes_) parts.push_back(received(taken.to));
   for (const Combined& combined : combines_)
     parts.push_back(received(region(combined.to, combined.count, combined.type)));
-  lent_ = std::make_unique<check::Lent>(parts, for_long);
   for_long_ = for_long;
   if (!destinations_.empty())
     gives(destinations_.data(), static_cast<MPI_Count>(4 * destinations_.size()), handles().byte);
   const std::uint64_t data = lay_down(gives_, static_cast<std::size_t>(readers_));
+  lent_ = std::make_unique<check::Lent>(parts, for_long);  // from here on it may hold anything: what is given is on its way
   return enter(communicators().uid(comm_), signature_, function_, root_, data, all_, needs_);
 }
 

@@ -187,9 +187,9 @@ int isendrecv(const void* sbuf, Count scount, MPI_Datatype stype, int dest, int 
               MPI_Datatype rtype, int source, int rtag, MPI_Comm comm, MPI_Request* handle) {
   auto request = receive_request(rbuf, rcount, rtype, source, comm);
   const Region from = region(sbuf, scount, stype);
-  request->lent = std::make_unique<check::Lent>(std::vector{sent(from), received(request->into)});
   request->operation = post_receive(source, rtag, comm);
   request->second = post_send(Mode::Standard, from, dest, stag, comm);
+  request->lent = std::make_unique<check::Lent>(std::vector{sent(from), received(request->into)});
   return carry(std::move(request), handle);
 }
 
