@@ -21,7 +21,7 @@ check: build
 	python3 tests/random/test_generate.py
 	python3 tests/model/test_model.py
 	python3 tests/model/test_against_mpi.py
-	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-300
+	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-300,515,4542
 	python3 tests/model/test_windows.py --build $(BUILD) --seeds 1-60
 	ctest --test-dir $(BUILD) --output-on-failure
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3

@@ -196,8 +196,14 @@ bool Matcher::is_contested(const Rank& who, const Message& message, std::size_t 
   });
 }
 
+// As long as every receive takes the next message of its sender, messages can have come in the order in which they were
+// taken. One that passes over another says that the other one had come, too, and so who else could have had that.
 void Matcher::take(int receive, int message) {
   Receive& taker = at_receive(receive);
+  const Message& taken = mail(message);
+  needs_check_ = needs_check_ || std::any_of(at(taker.rank).inbox.begin(), at(taker.rank).inbox.end(), [&](int other) {
+                   return other < message && mail(other).source == taken.source && mail(other).comm == taken.comm;
+                 });
   taker.took = message;
   mail(message).taken_by = receive;
   std::erase(at(taker.rank).pending, receive);

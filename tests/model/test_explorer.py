@@ -98,13 +98,15 @@ def check(seed, mpi, build, own_buffering=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--seeds", default="1-300", metavar="A-B")
+    parser.add_argument("--seeds", default="1-300", metavar="A-B,C")
     parser.add_argument("--mpi", choices=["openmpi", "mpich", "both"], default="both",
                         help="both: each seed with one of them, in turn")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
-    first, _, last = args.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
+    seeds = []
+    for part in args.seeds.split(","):
+        first, _, last = part.partition("-")
+        seeds += range(int(first), int(last or first) + 1)
     passed = failed = left_out = orders = discarded = 0
     with concurrent.futures.ProcessPoolExecutor(args.jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         jobs = [pool.submit(check, seed, args.mpi if args.mpi != "both" else ("openmpi", "mpich")[seed % 2],
