@@ -87,8 +87,8 @@ void Exploration::look_for_early_reads() {
   if (interrupted_ || results_.empty() || ignored_.contains(explore::Category::ReceiveBufferRead)) return;
   const Buffering buffering = results_.front().buffering;
   explore::RunOptions run = run_options(buffering);
-  std::optional<TemporaryDirectory> files;
-  if (options_.private_files) run.files = files.emplace().path() + "/files";
+  const TemporaryDirectory files;  // runs that nobody has asked for make no new files
+  run.files = files.path() + "/files";
   const explore::RunResult result = find_early_reads(troupe_.stage(0), run, *namer_);
   if (!result.problems.empty()) findings_.add(result, buffering, 1);
 }

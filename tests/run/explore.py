@@ -184,7 +184,8 @@ def private_files(scene):
     scene.check(written == {"heard.txt": "2\n"}, f"kept is {written}", result)
     result, found = explored(scene, ["-n", "3", "--buffering", "infinite", "--no-save"], [scene.program("explore_errors"), "writes"],
                              (1,), cwd=scene.dir)
-    scene.check(sorted((scene.dir / "heard.txt").read_text().split()) == ["1", "2"], "not asked for, it is private", result)
+    # The first order is played more than once (cli/early_reads.hpp).
+    scene.check(set((scene.dir / "heard.txt").read_text().split()) == {"1", "2"}, "not asked for, it is private", result)
 
 
 def race_is_no_error(scene):
