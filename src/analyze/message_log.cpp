@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -30,7 +31,7 @@ class Reading {
       case MessageRecord::Signature:
         if (words.empty() || engine::words_of_signature(words.data()) != words.size()) return false;
         if (log_.signatures.size() < kMostSignatures) log_.signatures.push_back(engine::from_words(words.data()));
-        return true;
+        return is_sound(log_.signatures.back());
       case MessageRecord::Place:
         if (words.empty() || words[0] > 8 * (words.size() - 1)) return false;
         log_.places.emplace_back(reinterpret_cast<const char*>(words.data() + 1), words[0]);
@@ -63,6 +64,13 @@ class Reading {
 
  private:
   static constexpr std::size_t kMostSignatures = 1u << 16;
+
+  // A damaged file may say anything.
+  static bool is_sound(const engine::TypeSignature& signature) {
+    return signature.fits_everything || std::all_of(signature.runs.begin(), signature.runs.end(), [](const engine::TypeSignature::Run& run) {
+      return run.kind <= engine::TypeSignature::Kind::Unknown && run.size > 0 && run.count > 0;
+    });
+  }
 
   LoggedData data(std::uint64_t bytes, std::uint64_t signature) const {
     return {bytes, signature < log_.signatures.size() ? &log_.signatures[signature] : nullptr};

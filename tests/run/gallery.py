@@ -42,7 +42,7 @@ def built(settings, mpi):
 
 def categories_found(scene, program, name, ranks, kind):
     command = [scene.settings.reprise, "explore", "-n", ranks, "-j", "1", "--json", "--no-save", "--", program, name, kind]
-    result = scene.run(command, 120)
+    result = scene.run(command, 120, cwd=scene.dir)  # some write files
     scene.check(result.status in (0, 1) and result.out.strip(),
                 f"{name} {kind}: explore ends with {result.status}\n$ {shlex.join(map(str, command))}", result)
     found = json.loads(result.out)

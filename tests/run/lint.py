@@ -39,7 +39,8 @@ INTENDED = {"callbacks": "communicator leak"}  # copies that keep an attribute t
 
 
 def lint(scene, words, command):
-    return scene.run([scene.settings.reprise, "lint", *words, "-o", scene.dir / f"trace-{scene.count}", "--", *command], 120)
+    return scene.run([scene.settings.reprise, "lint", *words, "-o", scene.dir / f"trace-{scene.count}", "--", *command], 120,
+                     cwd=scene.dir)
 
 
 def findings(result):
