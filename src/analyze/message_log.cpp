@@ -1,24 +1,19 @@
 #include "analyze/message_log.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
-#include "base/process.hpp"
+#include "engine/data_log.hpp"
 #include "trace/message_log.hpp"
 
 namespace reprise::analyze {
 namespace {
 
 using trace::MessageRecord;
-using Words = std::span<const std::uint64_t>;
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 32;
-
-std::int64_t number(std::uint64_t word) { return static_cast<std::int64_t>(word); }
+std::uint64_t word(std::int64_t number) { return static_cast<std::uint64_t>(number); }
 
 class Reading {
  public:
@@ -26,44 +21,50 @@ class Reading {
     log_.signatures.reserve(kMostSignatures);  // others point into it
   }
 
-  bool take(MessageRecord kind, Words words) {
-    switch (kind) {
-      case MessageRecord::Signature:
-        if (words.empty() || engine::words_of_signature(words.data()) != words.size()) return false;
-        if (log_.signatures.size() < kMostSignatures) log_.signatures.push_back(engine::from_words(words.data()));
-        return is_sound(log_.signatures.back());
+  // False: there is no such entry.
+  bool take(const engine::DataEntry& entry) {
+    const auto field = [&](std::size_t index) { return entry.field(index); };
+    const auto is_place = [&](std::size_t index) { return word(field(index)) < log_.places.size(); };
+    switch (static_cast<MessageRecord>(entry.kind)) {
+      case MessageRecord::Signature: return entry.parts.size() == 1 && take_signature(*entry.parts[0]);
       case MessageRecord::Place:
-        if (words.empty() || words[0] > 8 * (words.size() - 1)) return false;
-        log_.places.emplace_back(reinterpret_cast<const char*>(words.data() + 1), words[0]);
+        if (entry.parts.size() != 1) return false;
+        log_.places.emplace_back(entry.parts[0]->begin(), entry.parts[0]->end());
         return true;
-      case MessageRecord::Send: {
-        if (words.size() != 7 || words[6] >= log_.places.size()) return false;
-        log_.sends.push_back({words[0], number(words[1]), number(words[2]), number(words[3]), data(words[4], words[5]),
-                              words[6], true, true});
+      case MessageRecord::Send:
+        if (!is_place(6)) return false;
+        log_.sends.push_back(
+            {word(field(0)), field(1), field(2), field(3), data(field(4), field(5)), word(field(6)), true, true});
         return true;
-      }
       case MessageRecord::Receive: {
-        if (words.size() != 9 || words[6] >= log_.places.size()) return false;
-        LoggedMessage receive{words[0], number(words[2]), number(words[1]), number(words[3]), data(words[4], words[5]),
-                              words[6], true, words[8] != 0};
-        if (receive.source < 0) hear(receive, words[7]);
+        if (!is_place(6)) return false;
+        LoggedMessage receive{word(field(0)),           field(2), field(1), field(3), data(field(4), field(5)),
+                              word(field(6)), true,     field(8) != 0};
+        if (receive.source < 0) hear(receive, word(field(7)));
         log_.receives.push_back(receive);
         return true;
       }
-      case MessageRecord::Collective: {
-        if (words.size() != 9 || words[2] >= log_.places.size()) return false;
-        log_.collectives.push_back({words[0], number(words[1]), words[2], number(words[3]), words[4],
-                                    data(words[5], words[6]), data(words[7], words[8])});
+      case MessageRecord::Collective:
+        if (!is_place(2)) return false;
+        log_.collectives.push_back({word(field(0)), field(1), word(field(2)), field(3), word(field(4)),
+                                    data(field(5), field(6)), data(field(7), field(8))});
         return true;
-      }
       case MessageRecord::Unordered: log_.unordered = true; return true;
-      case MessageRecord::End: break;
     }
     return false;
   }
 
  private:
   static constexpr std::size_t kMostSignatures = 1u << 16;
+
+  bool take_signature(const std::vector<std::uint8_t>& part) {
+    std::vector<std::uint64_t> words(part.size() / 8);
+    if (words.empty()) return false;
+    std::memcpy(words.data(), part.data(), 8 * words.size());
+    if (engine::words_of_signature(words.data()) != words.size()) return false;
+    if (log_.signatures.size() < kMostSignatures) log_.signatures.push_back(engine::from_words(words.data()));
+    return is_sound(log_.signatures.back());
+  }
 
   // A damaged file may say anything.
   static bool is_sound(const engine::TypeSignature& signature) {
@@ -72,8 +73,8 @@ class Reading {
     });
   }
 
-  LoggedData data(std::uint64_t bytes, std::uint64_t signature) const {
-    return {bytes, signature < log_.signatures.size() ? &log_.signatures[signature] : nullptr};
+  LoggedData data(std::int64_t bytes, std::int64_t signature) const {
+    return {word(bytes), word(signature) < log_.signatures.size() ? &log_.signatures[word(signature)] : nullptr};
   }
 
   void hear(LoggedMessage& receive, std::uint64_t wildcard) const {
@@ -89,28 +90,18 @@ class Reading {
 
 }  // namespace
 
-Result<MessageLog> MessageLog::read(int dir_fd, std::uint32_t rank,
+Result<MessageLog> MessageLog::read(int dir_fd, std::uint64_t trace_id, std::uint32_t rank,
                                     const std::vector<engine::WildcardOutcome>& wildcards) {
+  auto reader = engine::DataReader::open(dir_fd, {trace_id, rank, trace::kMessageStream});
+  if (!reader) return reader.error();
   MessageLog log;
-  const std::string name = fmt::format("rank-{}.messages", rank);
-  const auto file = read_file_at(dir_fd, name, kLargestFile, true);
-  if (!file) return Error{fmt::format("cannot read {}", name)};
-  std::vector<std::uint64_t> all(file->size() / 8);
-  std::memcpy(all.data(), file->data(), 8 * all.size());
-  if (all.empty() || all[0] != trace::kMessagesMagic) return Error{fmt::format("{} is no list of messages", name)};
   Reading reading(log, wildcards);
-  for (std::size_t at = 1; at < all.size();) {
-    const auto kind = static_cast<MessageRecord>(all[at] >> 32);
-    const std::uint64_t count = all[at] & UINT32_MAX;
-    if (kind == MessageRecord::End) {  // the rest of a piece
-      at = (at / trace::kMessagePiece + 1) * trace::kMessagePiece;
-      continue;
-    }
-    if (count > all.size() - at - 1 || !reading.take(kind, Words(all).subspan(at + 1, count)))
-      return Error{fmt::format("{} is damaged at word {}", name, at)};
-    at += 1 + count;
+  for (std::uint64_t number = 0;; ++number) {
+    const auto entry = reader->next();
+    if (!entry) return entry.error();
+    if (!*entry) return log;
+    if (!reading.take(**entry)) return Error{fmt::format("rank-{}.messages: entry {} makes no sense", rank, number)};
   }
-  return log;
 }
 
 }  // namespace reprise::analyze

@@ -46,7 +46,7 @@ struct MessageLog {
   bool unordered = false;  // which receive came before which is not known
 
   // `wildcards`: whom the receives from anybody heard, in the order of the rank's log.
-  static Result<MessageLog> read(int dir_fd, std::uint32_t rank, const std::vector<engine::WildcardOutcome>& wildcards);
+  static Result<MessageLog> read(int dir_fd, std::uint64_t trace_id, std::uint32_t rank, const std::vector<engine::WildcardOutcome>& wildcards);
 };
 
 }  // namespace reprise::analyze

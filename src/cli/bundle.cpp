@@ -48,9 +48,9 @@ bool is_name_of_log(std::string_view name) {
     const std::string_view rest = name.substr(thread.size());
     stream = static_cast<std::uint32_t>(parse_number(rest.substr(0, rest.find('.'))).value_or(0));
   }
-  for (const std::uint32_t data : {0U, trace::kDataStream})
+  for (const std::uint32_t part : {0U, trace::kDataStream, trace::kMessageStream})
     for (const trace::FileKind kind : {trace::FileKind::Log, trace::FileKind::Open})
-      if (name == trace::file_name(kind, {0, *rank, stream | data}).data()) return true;
+      if (name == trace::file_name(kind, {0, *rank, stream | part}).data()) return true;
   return false;
 }
 

@@ -83,9 +83,9 @@ class OpenLogs {
 
 // Of a process that was killed while the log was made: the thread had done nothing yet, or come out of MPI_Init only.
 void remove_log(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
-  for (const std::uint32_t part : {stream, stream | trace::kDataStream})
+  for (const std::uint32_t part : {0U, trace::kDataStream, trace::kMessageStream})
     for (const trace::FileKind kind : {trace::FileKind::Log, trace::FileKind::Open})
-      ::unlinkat(dir_fd, trace::file_name(kind, {0, rank, part}).data(), 0);
+      ::unlinkat(dir_fd, trace::file_name(kind, {0, rank, stream | part}).data(), 0);
 }
 
 }  // namespace
@@ -118,8 +118,8 @@ void seal_ranks(int dir_fd, std::uint64_t trace_id, const std::vector<std::uint3
         if (stream == 0) break;
         continue;
       }
-      if (sealed && trace::has_data(dir_fd, rank, stream))
-        sealed = trace::seal(dir_fd, rank, trace_id, stream | trace::kDataStream);
+      for (const std::uint32_t part : trace::kBesideLog)
+        if (sealed && trace::has_log(dir_fd, rank, stream | part)) sealed = trace::seal(dir_fd, rank, trace_id, stream | part);
       if (!sealed) say("the log of rank {} could not be closed: {}", rank, sealed.error().what);
     }
   }

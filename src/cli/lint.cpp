@@ -114,7 +114,7 @@ std::vector<engine::WildcardOutcome> heard(const OpenTrace& trace, std::uint32_t
 void add_messages(const OpenTrace& trace, bool is_whole, std::vector<ReportedFinding>& findings) {
   std::vector<analyze::MessageLog> logs;
   for (std::uint32_t rank = 0; rank < trace.manifest.ranks; ++rank) {
-    auto log = analyze::MessageLog::read(trace.fd.get(), rank, heard(trace, rank));
+    auto log = analyze::MessageLog::read(trace.fd.get(), trace.manifest.trace_id, rank, heard(trace, rank));
     is_whole = is_whole && log;
     logs.push_back(log ? std::move(*log) : analyze::MessageLog());  // ended too early, for one
   }

@@ -68,9 +68,9 @@ class Counters {
 void refuse_what_cannot_run_alone(const OpenTrace& trace, std::uint32_t rank) {
   if (rank >= trace.manifest.ranks && trace.manifest.complete)
     fail("there is no rank {}: the recorded run had {}", rank, counted(trace.manifest.ranks, "rank"));
-  if (!trace::has_data(trace.fd.get(), rank))
+  if (!trace::has_log(trace.fd.get(), rank, trace::kDataStream))
     fail("the values that reached rank {} were not recorded: record again with --data {} (or --data all)", rank, rank);
-  auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, 0});
+  auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, trace::kDataStream});
   if (!data) fail("{}/{}", printable(trace.path), data.error().what);
   if (const auto first = data->next(); !first) fail("{}/{}", printable(trace.path), first.error().what);
   for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest))

@@ -146,10 +146,10 @@ void DataRecorder::finish(const trace::End& end) {
 }
 
 Result<DataReader> DataReader::open(int dir_fd, const trace::LogIdentity& identity) {
-  auto reader = trace::RankReader::open(dir_fd, identity.rank, identity.trace_id, identity.stream | trace::kDataStream);
+  auto reader = trace::RankReader::open(dir_fd, identity.rank, identity.trace_id, identity.stream);
   if (!reader) return reader.error();
   DataReader data(std::move(*reader));
-  data.name_ = trace::file_name(trace::FileKind::Log, {0, identity.rank, identity.stream | trace::kDataStream}).data();
+  data.name_ = trace::file_name(trace::FileKind::Log, identity).data();
   return data;
 }
 

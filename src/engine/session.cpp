@@ -171,6 +171,7 @@ void Session::attach_recorder(const Identity& identity) {
 void Session::finish_main(const trace::End& end) {
   main_.recorder.finish(end, true);
   main_.data.finish(end);
+  if (messages_.is_open()) messages_.finish(end);
 }
 
 void Session::note(const char* key, const std::string& text) {
@@ -441,6 +442,7 @@ void Session::forked_child() {
   g_mode.store(Mode::Passive, std::memory_order_relaxed);
   main_.recorder.writer().disown();
   main_.data.disown();
+  messages_.disown();
   for (ThreadStream* const stream : threads_) {
     stream->recorder.writer().disown();
     stream->data.disown();

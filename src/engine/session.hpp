@@ -83,6 +83,9 @@ class Session {
   // Recording: are the values that reach this rank recorded, too?
   bool records_data() const { return records_data_; }
   DataRecorder& data() { return stream().data; }
+  // Recording: what the rank communicates (trace/message_log.hpp), for who asks for it after attach().
+  DataRecorder& messages() { return messages_; }
+  void open_messages();
   // Replaying: does this rank run alone?
   bool solo() const { return configuration_.solo_rank.has_value(); }
   bool compares_sent() const { return configuration_.compares_sent; }
@@ -310,6 +313,7 @@ class Session {
   Configuration configuration_;
   FunctionTable functions_;
   ThreadStream main_;
+  DataRecorder messages_;
   std::vector<ThreadStream*> threads_;  // the others, as long as they have a log that is open
   std::atomic_flag threads_lock_;
   std::atomic<std::uint32_t> next_thread_{1};

@@ -17,10 +17,20 @@ void Session::open_data(ThreadStream& stream, int dir) {
   if (!opened) append_note("no-data", opened.error().what);
 }
 
+void Session::open_messages() {
+  const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Result<void> opened = Error{configuration_.directory + ": " + std::strerror(errno)};
+  if (dir >= 0)
+    opened = messages_.open(dir, {configuration_.trace_id, rank_, trace::kMessageStream}, {{"rank", std::to_string(rank_)}},
+                            configuration_.plain, UINT64_MAX);
+  if (dir >= 0) close(dir);
+  if (!opened) append_note("no-messages", opened.error().what);
+}
+
 Result<DataReplayer> Session::open_values(std::uint32_t thread) const {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return Error{configuration_.directory + ": " + std::strerror(errno)};
-  auto reader = DataReader::open(dir, {configuration_.trace_id, *configuration_.solo_rank, thread});
+  auto reader = DataReader::open(dir, {configuration_.trace_id, *configuration_.solo_rank, thread | trace::kDataStream});
   close(dir);
   if (!reader) return reader.error();
   return DataReplayer(std::move(*reader));
@@ -39,8 +49,8 @@ void Session::each_completion(const std::function<void(DataEntry&)>& visit) cons
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return;
   for (const std::uint32_t thread : trace::streams_of(dir, *configuration_.solo_rank)) {
-    if (!trace::has_data(dir, *configuration_.solo_rank, thread)) continue;
-    auto reader = DataReader::open(dir, {configuration_.trace_id, *configuration_.solo_rank, thread});
+    if (!trace::has_log(dir, *configuration_.solo_rank, thread | trace::kDataStream)) continue;
+    auto reader = DataReader::open(dir, {configuration_.trace_id, *configuration_.solo_rank, thread | trace::kDataStream});
     while (reader) {
       auto entry = reader->next();
       if (!entry || !*entry) break;  // whoever needs what is damaged will find out

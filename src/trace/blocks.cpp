@@ -37,9 +37,11 @@ Error damaged(std::string_view file, std::uint64_t offset, std::string_view what
 
 FileName file_name(FileKind kind, const LogIdentity& identity) {
   FileName name{};
-  const bool data = (identity.stream & kDataStream) != 0;
-  const std::uint32_t thread = identity.stream & ~kDataStream;
-  const char* const suffix = kind == FileKind::Log ? (data ? "data" : "log") : (data ? "data-open" : "open");
+  const bool is_log = kind == FileKind::Log;
+  const std::uint32_t thread = identity.stream & ~(kDataStream | kMessageStream);
+  const char* suffix = is_log ? "log" : "open";
+  if (identity.stream & kDataStream) suffix = is_log ? "data" : "data-open";
+  if (identity.stream & kMessageStream) suffix = is_log ? "messages" : "messages-open";
   if (thread == 0) std::snprintf(name.data(), name.size(), "rank-%u.%s", identity.rank, suffix);
   else std::snprintf(name.data(), name.size(), "rank-%u.thread-%u.%s", identity.rank, thread, suffix);
   return name;

@@ -5,6 +5,7 @@
 //   rank-N.log      closed blocks of rank N: header, one INFO block, CHUNK blocks, one END block
 //   rank-N.open     the open chunk of rank N, a shared file map; gone once the rank's END block is written
 //   rank-N.data     what the program of rank N received (engine/data_log.hpp), and rank-N.data-open: logs like the others
+//   rank-N.messages what rank N communicates, with the types of the data (trace/message_log.hpp); written for `lint`
 //   exits           one line per child that a launcher reaped: "host pid status"
 //   notes           one line per remark of a rank: "rank \t key \t text"
 //
@@ -30,7 +31,10 @@ inline constexpr std::uint32_t kMaxRanks = 1u << 22;
 inline constexpr std::uint32_t kMaxSites = 1u << 20;
 inline constexpr std::uint32_t kMaxText = 1u << 16;
 inline constexpr std::uint32_t kMaxNames = 1u << 16;  // of named events
-inline constexpr std::uint32_t kDataStream = 1u << 31;  // this bit of a stream's number: the data of that thread
+// A stream's number is that of its thread; these bits of it: what lies beside that thread's log.
+inline constexpr std::uint32_t kDataStream = 1u << 31;
+inline constexpr std::uint32_t kMessageStream = 1u << 30;
+inline constexpr std::uint32_t kBesideLog[] = {kDataStream, kMessageStream};
 
 enum class BlockKind : std::uint32_t { Info = 1, Chunk = 2, End = 3 };
 

@@ -67,7 +67,7 @@ Result<void> seal(int dir_fd, std::uint32_t rank, std::uint64_t trace_id, std::u
 std::vector<std::uint32_t> streams_of(int dir_fd, std::uint32_t rank);
 // Of a log that cannot be read: was its process killed while it made the log's files, before anything could be in them?
 bool never_begun(int dir_fd, std::uint32_t rank, std::uint32_t stream);
-// Were the values that reached this thread recorded, too?
-bool has_data(int dir_fd, std::uint32_t rank, std::uint32_t stream = 0);
+// Is there such a log at all? Of what lies beside the logs of threads (trace/format.hpp).
+bool has_log(int dir_fd, std::uint32_t rank, std::uint32_t stream);
 
 }  // namespace reprise::trace

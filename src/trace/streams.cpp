@@ -52,9 +52,8 @@ bool never_begun(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
   return false;
 }
 
-bool has_data(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
-  return ::faccessat(dir_fd, file_name(FileKind::Log, {0, rank, stream | kDataStream}).data(), F_OK,
-                     AT_SYMLINK_NOFOLLOW) == 0;
+bool has_log(int dir_fd, std::uint32_t rank, std::uint32_t stream) {
+  return ::faccessat(dir_fd, file_name(FileKind::Log, {0, rank, stream}).data(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 }  // namespace reprise::trace

@@ -62,7 +62,7 @@ std::vector<Written> random_entries(std::mt19937& random, int count) {
 }
 
 void expect_same(const TemporaryDirectory& dir, const std::vector<Written>& written) {
-  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, 0});
+  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, kDataStream});
   ASSERT_TRUE(reader) << reader.error().what;
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto entry = reader->next();
@@ -103,8 +103,8 @@ TEST(DataLog, WhatAKilledRankLeftCanBeSealed) {
   const auto sealed = trace::seal(dir.fd(), 3, kTestTrace, kDataStream);
   ASSERT_TRUE(sealed) << sealed.error().what;
   expect_same(dir, written);
-  EXPECT_TRUE(trace::has_data(dir.fd(), 3));
-  EXPECT_FALSE(trace::has_data(dir.fd(), 4));
+  EXPECT_TRUE(trace::has_log(dir.fd(), 3, kDataStream));
+  EXPECT_FALSE(trace::has_log(dir.fd(), 4, kDataStream));
 }
 
 TEST(DataLog, RepeatedBytesCostNextToNothing) {
@@ -127,7 +127,7 @@ TEST(DataLog, ALimitEndsItWithAMark) {
   for (int i = 0; i < 100; ++i) add(recorder, {DataKind::Call, {i}, {bytes(random, 3000)}}, random);
   EXPECT_FALSE(recorder.is_open());
   recorder.finish({trace::EndKind::Finalized, 0, false});
-  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, 0});
+  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, kDataStream});
   ASSERT_TRUE(reader);
   int count = 0;
   for (auto entry = reader->next(); entry && *entry; entry = reader->next()) ++count;
@@ -147,7 +147,7 @@ TEST(DataReplay, CompletionsAreFoundByTheirNumber) {
   add(recorder, {DataKind::Completion, {8}, {}}, random);
   add(recorder, {DataKind::Call, {2}, {}}, random);
   recorder.finish({trace::EndKind::Finalized, 0, false});
-  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, 0});
+  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, kDataStream});
   ASSERT_TRUE(reader);
   DataReplayer values(std::move(*reader));
   DataEntry entry;
@@ -172,7 +172,7 @@ TEST(DataReplay, WhatWasFreedArrivesWhenItIsPassed) {
   ASSERT_TRUE(recorder.open(dir.fd(), {kTestTrace, 3, kDataStream}, {}, false, UINT64_MAX));
   add(recorder, {DataKind::Completion, {4}, {{1, 2, 3}}}, random);
   add(recorder, {DataKind::Call, {}, {}}, random);
-  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, 0});
+  auto reader = DataReader::open(dir.fd(), {kTestTrace, 3, kDataStream});
   ASSERT_TRUE(reader);
   DataReplayer values(std::move(*reader));
   DataEntry entry;

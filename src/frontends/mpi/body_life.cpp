@@ -90,7 +90,7 @@ void mpi_started(int thread_level) {
   if (Entry::recording() && session.records_data()) record_at_border();
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
-  if (Entry::recording() && session.configuration().checks) check::check_recorded_run(g_identity.rank);
+  if (Entry::recording() && session.configuration().checks) check::check_recorded_run();
   if (Entry::replaying()) prepare_idle_requests();
   if (Entry::replaying() && session.configuration().explored) sys::leave_early();
   begin_giving_way(size);

@@ -115,6 +115,14 @@ bool library_is_ours() {
 #endif
 }
 
+bool is_predefined(MPI_Op op) {
+#ifdef OPEN_MPI
+  return library_function<MPI_Fint (*)(MPI_Op)>(Function::Op_c2f)(op) <= 14;
+#else
+  return (static_cast<unsigned>(op) & 0xff000000u) == 0x58000000u;
+#endif
+}
+
 const Handles& handles() {
 #ifdef OPEN_MPI
   static const Handles known = {

@@ -116,6 +116,9 @@ struct Handles {
 };
 const Handles& handles();
 
+// Operations of MPI have the same number in all ranks; those of the program need not.
+bool is_predefined(MPI_Op op);
+
 // MPI_UNWEIGHTED (a variable in MPICH).
 int* unweighted();
 

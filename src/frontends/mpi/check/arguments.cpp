@@ -2,6 +2,7 @@
 
 #include "frontends/mpi/border/world.hpp"
 #include "frontends/mpi/check/epochs.hpp"
+#include "frontends/mpi/check/fatal_errors.hpp"
 #include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi::check {
@@ -30,7 +31,7 @@ void Arguments::is_wrong(int error, std::string words) {
 bool Arguments::stop() const {
   if (fine()) return false;
   if (host().raise) return true;
-  if (host().is_fatal(comm_.value_or(handles().comm_world))) report(category_of_error(error_), here(), words_.c_str());
+  if (is_fatal(comm_.value_or(handles().comm_world))) report(category_of_error(error_), here(), words_.c_str());
   return false;
 }
 

@@ -6,9 +6,6 @@
 
 namespace reprise::mpi::check {
 
-void open_message_log(std::uint32_t rank);
-void close_message_log();  // MPI_Finalize
-
 // Of one direction of a call: so many elements. Significant or not.
 struct Described {
   MPI_Count count = 0;

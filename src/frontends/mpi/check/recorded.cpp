@@ -5,23 +5,16 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/site_text.hpp"
 #include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/check/arguments.hpp"
 #include "frontends/mpi/check/fatal_errors.hpp"
-#include "frontends/mpi/check/message_log.hpp"
 #include "frontends/mpi/communicators.hpp"
 
 namespace reprise::mpi::check {
 namespace {
 
 std::atomic_flag g_lock;
-
-std::string place_fields(const Where& where) {
-  static LoadedModule room;  // within the lock
-  return std::string(kFunctionNames[where.function]) + '|' + site_text(where.site, room);
-}
 
 std::set<std::pair<std::uint64_t, std::uint64_t>>& noted_places() {
   static auto* const all = new std::set<std::pair<std::uint64_t, std::uint64_t>>();
@@ -89,18 +82,15 @@ void library_failed(MPI_Comm comm, int error) {
 
 }  // namespace
 
-void check_recorded_run(std::uint32_t rank) {
-  set_host({&note, nullptr, &facts, &is_fatal, nullptr});
-  open_message_log(rank);
+void check_recorded_run() {
+  set_host({&note, nullptr, &facts, nullptr});
+  engine::Session::get().open_messages();
   put_checks();
   put_check(Function::Comm_get_errhandler, reinterpret_cast<void*>(&get_errhandler));
   put_check(Function::Comm_set_errhandler, reinterpret_cast<void*>(&set_errhandler));
   watch_fatal_errors(&library_failed);
 }
 
-void end_of_recorded_run() {
-  report_leaks();
-  close_message_log();
-}
+void end_of_recorded_run() { report_leaks(); }
 
 }  // namespace reprise::mpi::check

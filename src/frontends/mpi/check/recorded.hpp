@@ -1,12 +1,10 @@
 // `reprise lint`: the same checks in an ordinary run, which is recorded. What is wrong is noted in the trace.
 #pragma once
 
-#include <cstdint>
-
 namespace reprise::mpi::check {
 
 // After MPI_Init, when everything else stands at the border.
-void check_recorded_run(std::uint32_t rank);
+void check_recorded_run();
 // Before MPI_Finalize.
 void end_of_recorded_run();
 

@@ -1,11 +1,20 @@
 #include "frontends/mpi/check/report.hpp"
 
+#include "base/site_text.hpp"
+#include "base/spin.hpp"
 #include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi::check {
 
 Where here() {
   return {-1, reinterpret_cast<std::uint64_t>(t_state.caller), static_cast<std::uint64_t>(t_state.function)};
+}
+
+std::string place_fields(const Where& where) {
+  static LoadedModule room;
+  static std::atomic_flag lock;
+  const Spin spin(&lock);
+  return std::string(kFunctionNames[where.function]) + '|' + site_text(where.site, room);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "engine/category.hpp"
 #include "frontends/mpi/library.hpp"
@@ -19,6 +20,8 @@ struct Where {
 };
 // The call in flight.
 Where here();
+// As it stands in notes and in what is logged: the call, and the site.
+std::string place_fields(const Where& where);
 
 struct CommunicatorFacts {
   int rank = -1;
@@ -34,8 +37,6 @@ struct Host {
   int (*raise)(MPI_Comm comm, int error, const char* words);
   // Nothing: this is no communicator, or not any more.
   std::optional<CommunicatorFacts> (*facts)(MPI_Comm comm);
-  // Does an error there end the program? Then it is worth a report.
-  bool (*is_fatal)(MPI_Comm comm);
   // What goes on from here would only do damage. Null: it is reported, and the program goes on.
   void (*end)(Category category, int error, const char* words);
 };

@@ -71,16 +71,6 @@ OperationId enter(std::uint64_t comm, std::uint64_t signature, Function function
   return operation;
 }
 
-// Predefined operations have the same handle everywhere; those of the program need not.
-bool is_predefined(MPI_Op op) {
-#ifdef OPEN_MPI
-  int fortran = singleton_function<MPI_Fint (*)(MPI_Op)>(Function::Op_c2f)(op);
-  return fortran <= 14;
-#else
-  return (static_cast<unsigned>(op) & 0xff000000u) == 0x58000000u;
-#endif
-}
-
 }  // namespace
 
 std::vector<int> all_members(const Communicator& communicator) {

@@ -61,7 +61,7 @@ std::optional<check::CommunicatorFacts> facts(MPI_Comm comm) {
 }  // namespace
 
 void put_errors() {
-  check::set_host({&tell, &raise, &facts, nullptr, &end_run});
+  check::set_host({&tell, &raise, &facts, &end_run});
   put_in_place_of_library(Function::Comm_get_errhandler, &check::get_errhandler);
   put_in_place_of_library(Function::Comm_set_errhandler, &check::set_errhandler);
   check::watch_fatal_errors(&singleton_failed);
