@@ -5,6 +5,7 @@ orders: every order in which it holds fails, and without any one of its decision
 import collections
 import importlib.util
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from harness import Case, Failure, available
 MODEL = Path(__file__).resolve().parent.parent / "model"
 sys.path.insert(0, str(MODEL))
 
+from language import Barrier, If, Recv, Send  # noqa: E402
 from to_c import c_program  # noqa: E402
 
 
@@ -38,7 +40,24 @@ SOME = (["--focus", "rank=1"], ["--loop-bound", "1"], ["--mix", "0"], ["--mix", 
         ["--random", "12"], ["--focus", "rank=0", "--loop-bound", "1"])
 
 
-def build(scene, seed):
+def coincidence(seed):
+    """Waits for ever if several receives, chosen by chance, each take a sender chosen by chance; a round of receives follows the
+    other behind a barrier, so that these are choices of their own."""
+    chance = random.Random(seed)
+    senders = chance.choice([2, 3])
+    rounds = 2 if senders == 3 else chance.choice([2, 3])
+    needed = [(number, chance.randrange(senders), 1 + chance.randrange(senders)) for number in range(rounds)]
+    failing = (Recv(1, tag=9),)
+    for number, place, sender in reversed(needed):
+        failing = (If(f"v{number}_{place}", sender, failing),)
+    first = []
+    for number in range(rounds):
+        first += [*[Recv(into=f"v{number}_{place}") for place in range(senders)], Barrier()]
+    others = [[statement for _ in range(rounds) for statement in (Send(0), Barrier())] for _ in range(senders)]
+    return [first + list(failing), *others]
+
+
+def build(scene, seed, generate=generate):
     program = generate(seed)
     source = scene.dir / f"program-{seed}.c"
     source.write_text(c_program(program))
@@ -106,12 +125,12 @@ def holds(line, constraint):
     return constraint["ordinal"] < len(taken) and taken[constraint["ordinal"]] == constraint["message"]
 
 
-def explain(first_seed):
-    """Programs that deadlock in some orders and not in others."""
+def explain(first_seed, generate=generate, least=1):
+    """Programs that deadlock in some orders and not in others; `least`: so many decisions are needed."""
     def test(scene):
         tried, seed, largest = 0, first_seed, 0
         while tried < EXPLAINED:
-            binary, ranks = build(scene, seed)
+            binary, ranks = build(scene, seed, generate)
             saved = scene.dir / f"saved-{seed}"
             found, lines, result = orders_of(scene, binary, ranks, ["--max-orders", str(MOST_ORDERS), "-o", saved], "--ignore",
                                              "request leak,communicator leak,unmatched send,unmatched receive")
@@ -135,6 +154,7 @@ def explain(first_seed):
 
             scene.check(told["proved"], f"seed {seed - 1}: not proved", done)
             scene.check(constraints and fails(constraints), f"seed {seed - 1}: an order passes in spite of it", done)
+            scene.check(len(constraints) >= least, f"seed {seed - 1}: {len(constraints)} decisions are too few", done)
             for one in constraints:
                 scene.check(not fails([other for other in constraints if other is not one]),
                             f"seed {seed - 1}: not needed: {one['words']}", done)
@@ -149,4 +169,5 @@ def cases(mpi, repeat):
     base = 1 if mpi == "openmpi" else 5001
     groups = 1 if repeat < 50 else 10
     return ([Case("reductions", mpi, f"subsets-{base + 300 * group}", subset(base + 300 * group)) for group in range(groups)]
-            + [Case("reductions", mpi, "explain", explain(base + 10000))])
+            + [Case("reductions", mpi, "explain", explain(base + 10000)),
+               Case("reductions", mpi, "explain-several", explain(base, coincidence, 2))])
