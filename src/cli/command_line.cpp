@@ -26,6 +26,7 @@ constexpr std::array kCommands = {
     Command{"replay", "run it again, exactly as recorded", replay_command},
     Command{"show", "what a recorded run did, call by call", show_command},
     Command{"lint", "what one run shows to be wrong with its calls of MPI", lint_command},
+    Command{"check", "did the MPI library deliver every byte?", check_command},
     Command{"explore", "try every message order that can make a difference", explore_command},
     Command{"explain", "which decisions make an explored order fail", explain_command},
     Command{"extract", "some ranks in one file, for a colleague", extract_command},
@@ -59,7 +60,7 @@ const Command& find_command(std::string_view name) {
 
 int run(int argc, char** argv) {
   if (argc < 2)
-    fail("which command? record, replay, show, lint, explore, explain, extract, doctor or version (see reprise -h)");
+    fail("which command? record, replay, show, lint, check, explore, explain, extract, doctor or version (see reprise -h)");
   const std::string_view first = argv[1];
   if (first == "-h" || first == "--help" || first == "help") {
     print_help();

@@ -11,6 +11,7 @@ int show_command(int argc, char** argv);
 int extract_command(int argc, char** argv);
 int explore_command(int argc, char** argv);
 int lint_command(int argc, char** argv);
+int check_command(int argc, char** argv);
 int explain_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
 int version_command(int argc, char** argv);

@@ -37,18 +37,6 @@ struct Options {
 
 constexpr const char* kAboutMessages[] = {"recv", "Recv", "Wait", "Test", "Start"};
 
-ReportedPlace read_place(int rank, NoteFields& fields, analyze::SourceLines& lines) {
-  ReportedPlace place;
-  place.rank = rank;
-  place.call = fields.next();
-  if (const analyze::SourceLine* const line = fields.site(lines)) {
-    place.at = line->text();
-    place.file = line->file;
-    place.line = line->line;
-  }
-  return place;
-}
-
 // The same thing at the same place of several ranks is one finding.
 std::vector<ReportedFinding> read_findings(const std::vector<TraceNote>& notes, std::string_view key) {
   analyze::SourceLines lines;

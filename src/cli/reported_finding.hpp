@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/note_fields.hpp"
 #include "engine/category.hpp"
 
 namespace reprise::cli {
@@ -18,6 +19,9 @@ struct ReportedPlace {
   int line = 0;
   std::string detail;  // "from 2, tag 5"
 };
+
+// The fields of a note from the call on (check::place_fields).
+ReportedPlace read_place(int rank, analyze::NoteFields& fields, analyze::SourceLines& lines);
 
 struct ReportedFinding {
   engine::Category category = engine::Category::Deadlock;

@@ -1,5 +1,7 @@
 #include "virtual/topology.hpp"
 
+#include <algorithm>
+
 #include <cstddef>
 
 namespace reprise::virtual_world {
@@ -79,6 +81,38 @@ std::pair<int, int> degrees(const Topology& topology, int rank) {
   if (const auto* graph = std::get_if<DistributedGraph>(&topology))
     return {static_cast<int>(graph->sources.size()), static_cast<int>(graph->destinations.size())};
   return {0, 0};
+}
+
+std::vector<int> outgoing(const Topology& topology, int rank) {
+  std::vector<int> to;
+  if (const auto* grid = std::get_if<Cartesian>(&topology))
+    for (const auto& neighbour : grid->neighbours(rank)) to.push_back(neighbour.value_or(-1));
+  else if (const auto* graph = std::get_if<Graph>(&topology))
+    for (const int neighbour : graph->neighbours(rank)) to.push_back(neighbour);
+  else if (const auto* free = std::get_if<DistributedGraph>(&topology)) to = free->destinations;
+  return to;
+}
+
+// On a grid, what goes down one dimension comes from above at the other end: edges 2d and 2d+1 change places.
+// Otherwise, between two processes, edges keep their order.
+std::vector<std::pair<int, std::size_t>> incoming(const Topology& topology, int rank, bool same_block) {
+  std::vector<std::pair<int, std::size_t>> from;
+  if (const auto* grid = std::get_if<Cartesian>(&topology)) {
+    const auto neighbours = grid->neighbours(rank);
+    for (std::size_t i = 0; i < neighbours.size(); ++i)
+      from.emplace_back(neighbours[i].value_or(-1), same_block ? 0 : i ^ 1);
+    return from;
+  }
+  std::vector<int> sources;
+  if (const auto* graph = std::get_if<Graph>(&topology))
+    for (const int neighbour : graph->neighbours(rank)) sources.push_back(neighbour);
+  else if (const auto* free = std::get_if<DistributedGraph>(&topology)) sources = free->sources;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto before = static_cast<std::size_t>(
+        std::count(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(i), sources[i]));
+    from.emplace_back(sources[i], same_block ? 0 : before);
+  }
+  return from;
 }
 
 }  // namespace reprise::virtual_world

@@ -44,5 +44,10 @@ using Topology = std::variant<std::monostate, Cartesian, Graph, DistributedGraph
 
 // How many blocks a neighbourhood collective of this rank receives, and how many it sends.
 std::pair<int, int> degrees(const Topology& topology, int rank);
+// Where these blocks go, in their order; -1: nowhere.
+std::vector<int> outgoing(const Topology& topology, int rank);
+// Where they come from, and which block of that neighbour's it is. On a grid that is its number; otherwise how many of
+// the neighbour's blocks for this rank come before it. `same_block`: there is only one, for all.
+std::vector<std::pair<int, std::size_t>> incoming(const Topology& topology, int rank, bool same_block);
 
 }  // namespace reprise::virtual_world

@@ -1,4 +1,5 @@
 #include "frontends/mpi/check/recorded.hpp"
+#include "frontends/mpi/flow/requests.hpp"
 #include "frontends/mpi/body_life.hpp"
 
 #include <algorithm>
@@ -91,6 +92,7 @@ void mpi_started(int thread_level) {
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
   if (Entry::recording() && session.configuration().checks) check::check_recorded_run();
+  if (Entry::recording() && session.configuration().flow) flow::follow_everything();
   if (Entry::replaying()) prepare_idle_requests();
   if (Entry::replaying() && session.configuration().explored) sys::leave_early();
   begin_giving_way(size);

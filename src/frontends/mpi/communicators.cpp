@@ -173,6 +173,12 @@ void Communicators::freed(MPI_Comm comm) {
   forget_handles();
 }
 
+std::vector<int> Communicators::local_members(std::int64_t index) const {
+  if (index < 0 || static_cast<std::size_t>(index) >= all_.size()) return {};
+  const Communicator& comm = all_[static_cast<std::size_t>(index)];
+  return {comm.members.begin(), comm.members.begin() + static_cast<std::ptrdiff_t>(comm.local_size)};
+}
+
 int Communicators::world_rank(std::int64_t index, int rank) const {
   if (index < 0 || static_cast<std::size_t>(index) >= all_.size()) return -1;
   const Communicator& comm = all_[static_cast<std::size_t>(index)];

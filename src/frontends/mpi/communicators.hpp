@@ -35,6 +35,8 @@ class Communicators {
   void made(MPI_Comm comm, MPI_Comm parent, const char* how, bool same_members);
   void freed(MPI_Comm comm);
 
+  // World ranks, of an intercommunicator those of this side.
+  std::vector<int> local_members(std::int64_t number) const;
   // The world rank of a member (of the remote group, for an intercommunicator); -1 if unknown.
   int world_rank(std::int64_t number, int rank) const;
 

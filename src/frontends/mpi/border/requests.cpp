@@ -64,6 +64,16 @@ void BorderRequests::started(MPI_Request handle, std::uint64_t index) {
   else request->operation.begins(request->post);
 }
 
+void BorderRequests::replaced(MPI_Request before, MPI_Request after) {
+  const auto request = find(before);
+  if (!request) return;
+  settle_namesake(after);
+  const Spin spin(&lock_);
+  all_.erase(handle_key(before));
+  all_[handle_key(after)] = request;
+  count_.store(all_.size(), std::memory_order_relaxed);
+}
+
 void BorderRequests::completed(MPI_Request handle, const std::shared_ptr<Request>& request, int error,
                                const MPI_Status& status, bool gone) {
   if (!request || !request->active) return;

@@ -32,6 +32,8 @@ class BorderRequests {
   void add(MPI_Request handle, Operation operation, bool persistent);
   // Unless the library has given the handle to another one meanwhile.
   void remove(MPI_Request handle, const std::shared_ptr<Request>& request);
+  // Open MPI's MPI_Start makes another request if the library still needs the old one.
+  void replaced(MPI_Request before, MPI_Request after);
   // The `index`-th of the requests that one call starts.
   void started(MPI_Request handle, std::uint64_t index);
 

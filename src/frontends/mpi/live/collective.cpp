@@ -128,39 +128,10 @@ void Collective::combines(std::vector<int> peers, MPI_Count all, MPI_Count first
 
 std::pair<int, int> Collective::edges() const { return virtual_world::degrees(members_->topology, me()); }
 
-std::vector<int> Collective::outgoing() const {
-  std::vector<int> to;
-  const auto& topology = members_->topology;
-  if (const auto* grid = std::get_if<virtual_world::Cartesian>(&topology))
-    for (const auto& neighbour : grid->neighbours(me())) to.push_back(neighbour.value_or(-1));
-  else if (const auto* graph = std::get_if<virtual_world::Graph>(&topology))
-    for (const int neighbour : graph->neighbours(me())) to.push_back(neighbour);
-  else if (const auto* free = std::get_if<virtual_world::DistributedGraph>(&topology)) to = free->destinations;
-  return to;
-}
+std::vector<int> Collective::outgoing() const { return virtual_world::outgoing(members_->topology, me()); }
 
-// On a grid, what goes down one dimension comes from above at the other end: edges 2d and 2d+1 change places.
-// Otherwise, between two processes, edges keep their order.
 std::vector<std::pair<int, std::size_t>> Collective::incoming(bool same_block) const {
-  std::vector<std::pair<int, std::size_t>> from;
-  const auto& topology = members_->topology;
-  if (const auto* grid = std::get_if<virtual_world::Cartesian>(&topology)) {
-    const auto neighbours = grid->neighbours(me());
-    for (std::size_t i = 0; i < neighbours.size(); ++i)
-      from.emplace_back(neighbours[i].value_or(-1), same_block ? 0 : i ^ 1);
-    return from;
-  }
-  std::vector<int> sources;
-  if (const auto* graph = std::get_if<virtual_world::Graph>(&topology))
-    for (const int neighbour : graph->neighbours(me())) sources.push_back(neighbour);
-  else if (const auto* free = std::get_if<virtual_world::DistributedGraph>(&topology)) sources = free->sources;
-  // How many edges from there came before; which block that is, the sender says.
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const auto before = static_cast<std::size_t>(
-        std::count(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(i), sources[i]));
-    from.emplace_back(sources[i], same_block ? 0 : before);
-  }
-  return from;
+  return virtual_world::incoming(members_->topology, me(), same_block);
 }
 
 // --- life ------------------------------------------------------------------------------------------------------------

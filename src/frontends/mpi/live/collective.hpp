@@ -13,10 +13,21 @@ namespace reprise::mpi::live {
 
 class Collective {
  public:
+  using Region = live::Region;
+
   // `function`: by which members recognise each other; the same for both widths of counts.
   Collective(Function function, MPI_Comm comm);
 
-  // -- what it is: called once per start --
+  // -- what it is: called once per start (describe.hpp) --
+
+  static Region region(const void* buffer, MPI_Count count, MPI_Datatype type) { return live::region(buffer, count, type); }
+  // Element `place` of a buffer.
+  static const void* at(const void* buffer, MPI_Count place, MPI_Datatype type) {
+    return static_cast<const char*>(buffer) + place * layout_of(type)->extent;
+  }
+  static void* at(void* buffer, MPI_Count place, MPI_Datatype type) {
+    return static_cast<char*>(buffer) + place * layout_of(type)->extent;
+  }
 
   int size() const { return static_cast<int>(peers_.size()); }  // blocks, if there is one per peer
   int me() const { return members_->rank; }
@@ -44,6 +55,8 @@ class Collective {
     destinations_.push_back(peer);
     gives(from);
   }
+  // What is there already, and stays.
+  void keeps(const Region&) {}
   // How many ranks need what this one gives.
   void is_read_by(int ranks) { readers_ = ranks; }
   void is_read_by_all() { readers_ = static_cast<int>(all_.size()); }

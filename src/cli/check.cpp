@@ -1,0 +1,182 @@
+// reprise check: did the MPI library deliver every byte where the program wanted it?
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/launch.hpp"
+#include "cli/options.hpp"
+#include "cli/record.hpp"
+#include "cli/reported_finding.hpp"
+#include "cli/speech.hpp"
+#include "cli/trace_dir.hpp"
+#include "flow/checker.hpp"
+
+namespace reprise::cli {
+namespace {
+
+using flow::Violation;
+
+struct Options {
+  RecordOptions record;
+  bool json = false;
+};
+
+constexpr int kTurn = 256;  // events of one rank, before the next one has its turn
+
+struct Found {
+  flow::Verdict verdict;
+  std::vector<flow::IntentionLog> logs;  // what is found points into them
+  std::vector<std::string> troubles;     // logs that cannot be read, or not to their ends
+};
+
+// All ranks at the same pace, so that little has to be kept.
+Found look(const OpenTrace& trace, bool ended_well) {
+  Found found;
+  flow::Checker checker(trace.manifest.ranks);
+  std::vector<bool> cut_off(trace.manifest.ranks, !ended_well);
+  std::vector<std::pair<std::uint32_t, std::size_t>> open;  // rank, and which log
+  for (std::uint32_t rank = 0; rank < trace.manifest.ranks; ++rank) {
+    auto log = flow::IntentionLog::open(trace.fd.get(), trace.manifest.trace_id, rank);
+    if (!log) {
+      found.troubles.push_back(log.error().what);
+      cut_off[rank] = true;
+      continue;
+    }
+    open.emplace_back(rank, found.logs.size());
+    found.logs.push_back(std::move(*log));
+  }
+  while (!open.empty()) {
+    for (std::size_t i = 0; i < open.size();) {
+      const auto [rank, number] = open[i];
+      bool is_over = false;
+      for (int turn = 0; turn < kTurn && !is_over; ++turn) {
+        auto event = found.logs[number].next();
+        if (!event) {
+          found.troubles.push_back(event.error().what);
+          cut_off[rank] = true;
+        }
+        is_over = !event || !*event;
+        if (!is_over) checker.add(rank, std::move(**event));
+      }
+      if (is_over) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
+      else ++i;
+    }
+  }
+  found.verdict = checker.finish(cut_off);
+  return found;
+}
+
+ReportedPlace place_of(const flow::Part& part, analyze::SourceLines& lines) {
+  analyze::NoteFields fields(*part.shape->place);
+  return read_place(static_cast<int>(part.rank), fields, lines);
+}
+
+std::string described(const flow::LoggedGroup& group) {
+  if (group.inter()) return fmt::format("an intercommunicator of {}+{} ranks", group.local.size(), group.remote.size());
+  return fmt::format("a communicator of {}", counted(group.local.size(), "rank"));
+}
+
+// "MPI_Gatherv on a communicator of 4 ranks, call 812 of rank 2 at app.c:91 -> rank 0 at app.c:93"
+std::string title(const Violation& violation, analyze::SourceLines& lines) {
+  if (violation.path.empty()) return name_of(violation.kind);
+  const flow::Part& last = violation.path.back();
+  const ReportedPlace to = place_of(last, lines);
+  std::string text;
+  if (violation.path.size() > 1) {
+    const flow::Part& first = violation.path.front();
+    const ReportedPlace from = place_of(first, lines);
+    text = fmt::format("{}{} on {}, call {} of rank {} at {} -> ", from.call, to.call != from.call ? " and " + to.call : "",
+                       described(*first.shape->group), first.call, first.rank, from.at);
+  } else {
+    text = fmt::format("{} on {}, ", to.call, described(*last.shape->group));
+  }
+  return text + fmt::format("call {} of rank {} at {}", last.call, last.rank, to.at);
+}
+
+void print(const flow::Verdict& verdict) {
+  analyze::SourceLines lines;
+  for (const Violation& violation : verdict.violations) {
+    fmt::print("{}: {}\n", violation.excuse.empty() ? name_of(violation.kind) : "the program broke the rule, not the library",
+               violation.excuse.empty() ? title(violation, lines) : violation.excuse);
+    if (!violation.excuse.empty()) fmt::print("  {}\n", title(violation, lines));
+    fmt::print("  {}\n", violation.words);
+  }
+  if (verdict.more > 0) fmt::print("and {} more\n", verdict.more);
+  std::fflush(stdout);
+}
+
+nlohmann::json as_json(const Found& found, const RecordedTrace& run) {
+  analyze::SourceLines lines;
+  const flow::Verdict& verdict = found.verdict;
+  nlohmann::json out{{"trace", run.path},
+                     {"exit status", run.exit_status},
+                     {"intentions", verdict.intentions()},
+                     {"messages", verdict.messages},
+                     {"collectives", verdict.collectives},
+                     {"events", verdict.events},
+                     {"unchecked", nlohmann::json::object()},
+                     {"troubles", found.troubles},
+                     {"violations", nlohmann::json::array()}};
+  for (const auto& [why, count] : verdict.unchecked) out["unchecked"][why] = count;
+  for (const Violation& violation : verdict.violations) {
+    nlohmann::json one{{"kind", name_of(violation.kind)}, {"what", violation.words}, {"by program", !violation.excuse.empty()}};
+    if (!violation.excuse.empty()) one["rule"] = violation.excuse;
+    for (const flow::Part& part : violation.path) {
+      const ReportedPlace place = place_of(part, lines);
+      one["calls"].push_back({{"rank", part.rank}, {"number", part.call}, {"call", place.call}, {"at", place.at}});
+    }
+    out["violations"].push_back(std::move(one));
+  }
+  return out;
+}
+
+int check(const std::vector<std::string>& command, const Options& options) {
+  RecordOptions quietly = options.record;
+  quietly.flow = true;
+  quietly.quiet = true;
+  const RecordedTrace run = record(command, quietly);
+  if (run.path.empty()) return run.exit_status;
+  const OpenTrace trace = open_trace(run.path);
+  const Found found = look(trace, run.exit_status == 0);
+  const flow::Verdict& verdict = found.verdict;
+  if (options.json) fmt::print("{}\n", as_json(found, run).dump(2));
+  else print(verdict);
+  const std::uint64_t all = verdict.violations.size() + verdict.more;
+  const auto excused = static_cast<std::uint64_t>(
+      std::count_if(verdict.violations.begin(), verdict.violations.end(), [](const Violation& one) { return !one.excuse.empty(); }));
+  if (!options.record.quiet) {
+    for (const std::string& trouble : found.troubles) say("{}", printable(trouble));
+    if (all == excused) say("all of {} were fulfilled", counted(verdict.intentions(), "intention"));
+    else say("{} of {} not fulfilled", all - excused, counted(verdict.intentions(), "intention"));
+    if (excused > 0) say("{} where the program broke a rule of MPI", excused);
+    for (const auto& [why, count] : verdict.unchecked) say("not checked: {} ({})", why, count);
+    if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));
+    say("recorded in {}", printable(run.path));
+  }
+  if (verdict.violations.size() + verdict.more > 0) return 1;
+  return found.troubles.empty() ? 0 : 2;
+}
+
+}  // namespace
+
+int check_command(int argc, char** argv) {
+  Options options;
+  OptionParser parser("check",
+                      "Runs a command and checks that the MPI library delivered every byte where the program wanted it: what\n"
+                      "calls gave is compared with what others got, after the run. Exit status: 0 if all is well, 1 if\n"
+                      "something was not delivered, 2 if not everything could be looked at.",
+                      "[OPTIONS] -- COMMAND...\n\n"
+                      "Example: reprise check -- mpirun -n 4 ./app input.txt");
+  parser.option("-o,--output", options.record.directory, "Directory for the trace (default: ./reprise.d/NAME-K)", "DIR");
+  parser.mpi_option(options.record.mpi);
+  parser.flag("--json", options.json, "The result as JSON");
+  parser.flag("-q,--quiet", options.record.quiet, "No closing summary");
+  const CommandLine line = split_command_line(argc, argv);
+  if (const auto status = parser.parse(line.own)) return *status;
+  if (line.command.empty()) fail("check: which command? For example: reprise check -- mpirun -n 4 ./app");
+  return check(line.command, options);
+}
+
+}  // namespace reprise::cli

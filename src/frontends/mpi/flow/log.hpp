@@ -1,0 +1,96 @@
+// What `check` writes down (trace/intention_log.hpp).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontends/mpi/flow/digest.hpp"
+#include "frontends/mpi/flow/groups.hpp"
+
+namespace reprise::mpi::flow {
+
+void open_log();
+bool is_logging();
+
+// One block of what a call gives or takes.
+struct Block {
+  Region region;
+  int peer = -1;         // whom it goes to, or comes from
+  std::size_t number = 0;  // taken: which of the peer's blocks
+  bool by_edge = false;  // taken: counted among those for this rank
+};
+
+// Most calls have one or two.
+class Blocks {
+ public:
+  void push_back(const Block& block) {
+    if (size_ < kFew) few_[size_] = block;
+    else {
+      if (size_ == kFew) many_.assign(few_, few_ + kFew);
+      many_.push_back(block);
+    }
+    ++size_;
+  }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  const Block* data() const { return size_ <= kFew ? few_ : many_.data(); }
+  const Block* begin() const { return data(); }
+  const Block* end() const { return data() + size_; }
+  std::span<const Block> all() const { return {data(), size_}; }
+
+ private:
+  static constexpr std::size_t kFew = 2;
+  std::size_t size_ = 0;
+  Block few_[kFew];
+  std::vector<Block> many_;
+};
+
+// What a call is about, without the bytes: see trace/intention_log.hpp.
+struct Shape {
+  const Group* group = nullptr;
+  trace::IntentionForm form = trace::IntentionForm::Collective;
+  int root = -1;
+  int dest = -1;
+  int send_tag = 0;
+  int source = -1;
+  int receive_tag = -1;
+  std::uint64_t operation = 0;
+  std::int64_t combines = -1;  // so many of the first peers
+  std::uint64_t all = 0, first = 0, count = 0;
+  const Type* element = nullptr;
+  std::int64_t flags = 0;
+  const void* given_base = nullptr;  // the program's buffers
+  const void* taken_base = nullptr;
+  const Block* gives = nullptr;
+  std::size_t gives_count = 0;
+  const Block* takes = nullptr;
+  std::size_t takes_count = 0;
+};
+// The number of the shape, at the place of the call in flight.
+std::uint32_t number_of(const Shape& shape);
+
+struct Told {
+  int error = 0;
+  int source = -1;
+  int tag = -1;
+  std::uint64_t bytes = 0;
+  bool cancelled = false;
+};
+
+// A part of an entry.
+struct Bytes {
+  const void* from = nullptr;
+  std::size_t size = 0;
+};
+
+// The post.
+std::uint64_t log_begin(std::uint32_t shape, const void* address, Bytes given, Bytes contribution);
+void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result);
+void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,
+               Bytes result);
+void log_freed(std::uint64_t post);
+void log_remark(trace::Seen seen, int side, std::uint64_t block, std::uint64_t offset, std::uint64_t more);
+
+}  // namespace reprise::mpi::flow
