@@ -3,6 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch.hpp"
@@ -95,13 +99,28 @@ std::string title(const Violation& violation, analyze::SourceLines& lines) {
   return text + fmt::format("call {} of rank {} at {}", last.call, last.rank, to.at);
 }
 
+// The same thing between the same two places of the program: shown once.
+using Sameness = std::tuple<Violation::Kind, std::string, std::vector<std::string>>;
+Sameness sameness_of(const Violation& violation) {
+  std::vector<std::string> places;
+  for (const flow::Part& part : violation.path) places.push_back(*part.shape->place);
+  return {violation.kind, violation.excuse, std::move(places)};
+}
+
 void print(const flow::Verdict& verdict) {
   analyze::SourceLines lines;
+  std::map<Sameness, std::uint64_t> times;
+  for (const Violation& violation : verdict.violations) ++times[sameness_of(violation)];
   for (const Violation& violation : verdict.violations) {
-    fmt::print("{}: {}\n", violation.excuse.empty() ? name_of(violation.kind) : "the program broke the rule, not the library",
-               violation.excuse.empty() ? title(violation, lines) : violation.excuse);
-    if (!violation.excuse.empty()) fmt::print("  {}\n", title(violation, lines));
+    const auto same = times.extract(sameness_of(violation));
+    if (same.empty()) continue;  // it was shown
+    if (violation.excuse.empty()) {
+      fmt::print("{}: {}\n", name_of(violation.kind), title(violation, lines));
+    } else {
+      fmt::print("the program broke the rule, not the library: {}\n  {}\n", violation.excuse, title(violation, lines));
+    }
     fmt::print("  {}\n", violation.words);
+    if (same.mapped() > 1) fmt::print("  and the same there {} times more\n", same.mapped() - 1);
   }
   if (verdict.more > 0) fmt::print("and {} more\n", verdict.more);
   std::fflush(stdout);
@@ -149,7 +168,7 @@ int check(const std::vector<std::string>& command, const Options& options) {
   if (!options.record.quiet) {
     for (const std::string& trouble : found.troubles) say("{}", printable(trouble));
     if (all == excused) say("all of {} were fulfilled", counted(verdict.intentions(), "intention"));
-    else say("{} of {} not fulfilled", all - excused, counted(verdict.intentions(), "intention"));
+    else say("{} of {} {} not fulfilled", all - excused, counted(verdict.intentions(), "intention"), all - excused == 1 ? "was" : "were");
     if (excused > 0) say("{} where the program broke a rule of MPI", excused);
     for (const auto& [why, count] : verdict.unchecked) say("not checked: {} ({})", why, count);
     if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));

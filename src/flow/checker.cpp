@@ -39,7 +39,8 @@ void Checker::add(std::uint32_t rank, Event event) {
       const auto found = state.open.find(event.post);
       if (found == state.open.end()) return;
       state.ordered = false;  // what it takes nobody will know
-      event.told.error = 1;
+      event.told.cancelled = true;
+      if (!found->second.part.shape->takes.empty()) ++verdict_.unchecked["a request that was freed before it was complete"];
       if (found->second.receive) hear(rank, *found->second.part.shape, found->second.receive, found->second.part, event, false);
       state.open.erase(found);
       return;
@@ -54,7 +55,9 @@ Messages::Channel Checker::channel_to(std::uint32_t rank, const LoggedShape& sha
 }
 
 void Checker::send(std::uint32_t rank, const Part& part, const Event& event, std::optional<std::uint64_t> post) {
-  if (part.shape->gives.empty() || part.shape->dest < 0) return;
+  // There may be no such rank; then the call has failed.
+  const auto peers = static_cast<int>(part.shape->group->peers().size());
+  if (part.shape->gives.empty() || part.shape->dest < 0 || part.shape->dest >= peers) return;
   messages_.sent(channel_to(rank, *part.shape), {part, event.given, post}, ranks_[rank].ordered);
 }
 
@@ -225,7 +228,7 @@ void Checker::end(std::uint32_t rank, Event& event) {
     collectives_.ends(*open.collective, rank, std::move(share));
   } else if (open.receive) {
     hear(rank, *open.part.shape, open.receive, part, event, open.overlaps);
-  } else if (event.told.cancelled && open.part.shape->sends()) {
+  } else if (event.told.cancelled && open.part.shape->sends() && !open.part.shape->gives.empty()) {
     messages_.unsent(channel_to(rank, *open.part.shape), event.post);
   }
   state.open.erase(event.post);

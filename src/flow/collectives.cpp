@@ -124,7 +124,7 @@ void Collectives::look(const Name&, Call& call) {
 void Collectives::compare(const Call& call, const Share& taker, std::size_t number, std::uint64_t offset) {
   const LoggedShape& shape = *taker.part.shape;
   const LoggedBlock& to = shape.takes[number];
-  if (to.peer < 0) return;
+  if (to.peer < 0 || static_cast<std::size_t>(to.peer) >= shape.group->peers().size()) return;
   const std::size_t at = member(call, shape.group->peers()[static_cast<std::size_t>(to.peer)]);
   if (at >= call.shares.size() || !call.shares[at].part.shape) return;  // it never came
   const Share& giver = call.shares[at];

@@ -54,7 +54,7 @@ Result<std::optional<Event>> IntentionLog::next() {
     } else {
       fine = false;
     }
-    if (!fine) return Error{fmt::format("rank-{}.messages: entry {} makes no sense", rank_, entries_ - 1)};
+    if (!fine) return Error{fmt::format("rank-{}.messages: entry {} (kind {}) makes no sense", rank_, entries_ - 1, static_cast<int>(kind))};
   }
 }
 
@@ -136,11 +136,9 @@ bool IntentionLog::define_shape(const DataEntry& entry) {
   shape.element = at(*types_, entry.field(13));
   shape.flags = entry.field(14);
   const auto peers = static_cast<std::int64_t>(shape.group->peers().size());
-  if (shape.combines > peers || (shape.combines >= 0 && !shape.element) || shape.dest >= peers || shape.all > word(kMostElements))
+  if (shape.combines > peers || (shape.combines >= 0 && !shape.element) || shape.all > word(kMostElements))
     return false;
   if (!blocks(entry.parts[0], 4, shape.gives) || !blocks(entry.parts[1], 6, shape.takes)) return false;
-  for (const auto& taken : shape.takes)
-    if (taken.peer >= peers) return false;
   shapes_->push_back(std::move(shape));
   return true;
 }

@@ -9,8 +9,7 @@ namespace reprise::mpi::flow {
 using trace::IntentionForm;
 
 Region Description::region(const void* buffer, MPI_Count count, MPI_Datatype type) {
-  if (count <= 0) return {};
-  return {static_cast<std::uint8_t*>(const_cast<void*>(buffer)), static_cast<std::uint64_t>(count), &type_of(type)};
+  return {static_cast<std::uint8_t*>(const_cast<void*>(buffer)), static_cast<std::uint64_t>(count > 0 ? count : 0), &type_of(type)};
 }
 
 void Description::sends(int dest, int tag, const void* buffer, MPI_Count count, MPI_Datatype type) {

@@ -1,0 +1,137 @@
+// What a reproducer is put together from; for reproducer*.cpp only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flow/reproducer.hpp"
+
+namespace reprise::flow::reproducing {
+
+// Thrown where the program cannot be written, caught in reproducer().
+struct Impossible {
+  std::string why;
+};
+
+// Numbers of a damaged file may be anything.
+std::int64_t sum(std::int64_t one, std::int64_t other);
+std::int64_t product(std::int64_t one, std::int64_t other);
+std::int64_t bytes_of(const LoggedBlock& block);
+
+// Bytes from the buffer argument.
+struct Span {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+};
+
+// A block that comes from a rank of the new program: the `number`-th of those that it gives.
+struct Take {
+  LoggedBlock block;
+  int from = 0;
+  std::uint64_t number = 0;
+  bool is_mine = false;  // the number is that of the taker in its group
+};
+
+// One rank of the new program, and its statements.
+struct Member {
+  const LoggedShape* shape = nullptr;
+  std::vector<LoggedBlock> gives;
+  std::vector<Take> takes;
+  bool one_buffer = false;
+  Span given, taken;
+  std::string prepare;      // before the first round
+  std::string communicate;  // in each of them
+  std::string release;      // after the last
+};
+
+// The datatypes of the new program: each is made once, and its bytes are written down once.
+class Types {
+ public:
+  // What it is called there: MPI_INT or type_1. A block of no elements may be of any type.
+  std::string handle(const LoggedBlock& block);
+  // A pointer to its table.
+  std::string layout(const LoggedBlock& block);
+  // Its extent decides where something is.
+  void relies_on_extent(const LoggedType& type);
+
+  std::string tables() const;
+  std::string variables() const;  // empty: there are only predefined types
+  std::string make() const;
+  std::string release() const;
+
+ private:
+  struct Entry {
+    const LoggedType* type = nullptr;
+    std::string name;     // MPI_INT or type_1
+    std::string code;     // that makes it; empty: it is predefined
+    std::string table;    // of its runs; empty: nobody asked
+    bool needs_extent = false;
+    bool is_freed = false;
+  };
+  std::size_t find(const LoggedType& type);
+
+  std::vector<Entry> all_;
+  std::map<const LoggedType*, std::size_t> known_;
+  std::map<std::vector<std::uint8_t>, std::size_t> by_tree_;
+};
+
+enum class Mode : std::uint8_t { Blocking, Nonblocking, Persistent };
+
+// One side's arguments of a collective: a block; equal blocks one behind the other; counts and places; types as well.
+enum class Side : std::uint8_t { One, Even, Varying, Typed };
+struct Collective {
+  std::string_view name;  // in small letters
+  Side send = Side::One;
+  Side receive = Side::One;
+  bool rooted = false;
+  bool neighbours = false;
+  bool reduces = false;
+
+  // The block that a rank gets is the one that has its number.
+  bool numbered() const { return send != Side::One && !neighbours && !reduces; }
+};
+struct CollectiveCall {
+  const Collective* kind = nullptr;
+  Mode mode = Mode::Blocking;
+  bool large = false;  // counts are MPI_Count
+};
+CollectiveCall collective_call(const std::string& name);
+
+struct Plan {
+  std::vector<Member> members;
+  std::size_t local = 0;  // members of the first group of an intercommunicator; 0: it is none
+  virtual_world::Topology topology;  // as the first member sees it
+  int starts = 1;
+  bool is_message = false;
+  std::string element;  // code for the elements of a reduction; empty: it is none
+  Types types;
+
+  // Of a member, in its group.
+  std::size_t number_in_group(std::size_t rank) const { return local > 0 && rank >= local ? rank - local : rank; }
+};
+
+bool is_root(const LoggedShape& shape);
+// The flag may also come from an argument that does not count.
+bool is_in_place(const Collective& kind, const LoggedShape& shape);
+// What a member of a reduction gets, at the start of its buffer.
+bool gets_result(const LoggedShape& shape);
+
+// The statements of all members (reproducer_calls.cpp, reproducer_messages.cpp).
+void write_collective(Plan& plan);
+Plan message_plan(const Violation& violation);
+Span span_of(const std::vector<LoggedBlock>& gives, const std::vector<Take>& takes);
+// C code for the elements of this reduction (reproducer_reductions.cpp).
+std::string element_code(const Plan& plan);
+
+// --- text (reproducer_text.cpp) --------------------------------------------------------------------------------------
+
+// Long lines go on in the next one, after a comma.
+std::string wrapped(std::string_view line);
+// One text per rank as one: what differs depends on `rank`.
+std::string by_rank(const std::vector<std::string>& texts);
+std::string numbers(const std::vector<std::int64_t>& values);
+std::string program(Plan& plan, const Violation& violation);
+
+}  // namespace reprise::flow::reproducing
