@@ -79,6 +79,23 @@ def function(prototype, row):
     return f"template <Flavor kFlavor>\nint flow_{row.identifier}({parameters_of(prototype)}) {{\n{body}}}\n"
 
 
+def access(row, names, call):
+    """An access to a window. What brings something and changes it at once is not looked at."""
+    base = row.body[1:].capitalize() if row.body.startswith("R") else row.body
+    kind = {"Put": "Put", "Get": "Get", "Accumulate": "Accumulate"}.get(base, "Other")
+    count, datatype = ("1", names[row.index("type")]) if not row.has("tcount") else (names[row.index("tcount")], names[row.index("ttype")])
+    lines = [f"Access access({names[row.index('win')]}, AccessKind::{kind}, {names[row.index('target')]}, {names[row.index('disp')]}, "
+             f"{count}, {datatype});"]
+    if kind != "Other":
+        verb, buffer = ("takes", "rbuf") if kind == "Get" else ("gives", "sbuf")
+        lines.append(f"access.{verb}({names[row.index(buffer)]}, {names[row.index('count')]}, {names[row.index('type')]});")
+    if kind == "Accumulate":
+        lines.append(f"access.combines({names[row.index('op')]});")
+    if row.has("newrequest"):
+        lines.append("access.has_request();")
+    return lines + [f"return access.follow([&] {{ return {call}; }});"]
+
+
 def accounting(prototype, row):
     """What must be known of handles."""
     names = [parameter.name for parameter in prototype.parameters]
@@ -86,9 +103,13 @@ def accounting(prototype, row):
     if row.body == "Type_free":
         lines = [f"forget_type(*{names[0]});", f"return {call};"]
     elif row.body == "Win_free":
-        lines = ["windows().fetch_sub(1, std::memory_order_relaxed);", f"return {call};"]
-    elif row.has("newwin"):
-        lines = ["windows().fetch_add(1, std::memory_order_relaxed);", f"return {call};"]
+        lines = [f"window_freed(*{names[0]});", f"return {call};"]
+    elif row.has("newwin") and row.has("comm"):
+        shared = str(row.body == "Win_allocate_shared").lower()
+        lines = [f"const int rc = {call};",
+                 f"if (rc == MPI_SUCCESS) window_made(*{names[row.index('newwin')]}, {names[row.index('comm')]}, {shared});", "return rc;"]
+    elif row.has("win") and row.has("target") and row.has("disp"):
+        lines = access(row, names, call)
     else:
         return None
     body = "".join(f"  {line}\n" for line in lines)

@@ -134,6 +134,7 @@ nlohmann::json as_json(const Found& found, const RecordedTrace& run) {
                      {"intentions", verdict.intentions()},
                      {"messages", verdict.messages},
                      {"collectives", verdict.collectives},
+                     {"accesses", verdict.accesses},
                      {"events", verdict.events},
                      {"unchecked", nlohmann::json::object()},
                      {"troubles", found.troubles},

@@ -3,13 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "base/bytes.hpp"
+#include "flow/reductions.hpp"
 #include "flow/units.hpp"
 
 namespace reprise::flow {
 
 using trace::IntentionForm;
 using trace::IntentionRecord;
+
+namespace {
+
+constexpr std::size_t kMostAccesses = 1u << 20;  // of one rank, that can still be named
+
+const char* why_unseen(std::uint64_t why) {
+  switch (static_cast<trace::Unseen>(why)) {
+    case trace::Unseen::SharedLock: return "an access under a lock that others may share";
+    case trace::Unseen::LargeWindow: return "an accumulate on a window of more than 4 MiB";
+    case trace::Unseen::Overlapping: return "an access that overlaps another one";
+    case trace::Unseen::Unusual: return "an access of another kind";
+  }
+  return "an access";
+}
+
+}  // namespace
 
 const char* name_of(Violation::Kind kind) {
   switch (kind) {
@@ -34,6 +53,15 @@ void Checker::add(std::uint32_t rank, Event event) {
     case IntentionRecord::Whole: return whole(rank, event);
     case IntentionRecord::End: return end(rank, event);
     case IntentionRecord::Remark: return remark(rank, event);
+    case IntentionRecord::Access:
+      ++verdict_.accesses;
+      state.accesses.push_back({rank, ++state.calls, event.shape});
+      if (state.accesses.size() > kMostAccesses) {
+        state.accesses.pop_front();
+        ++state.accesses_before;
+      }
+      return;
+    case IntentionRecord::Accumulated: return accumulated(rank, event);
     case IntentionRecord::Unordered: state.ordered = false; return;
     case IntentionRecord::Freed: {
       const auto found = state.open.find(event.post);
@@ -240,6 +268,17 @@ void Checker::remark(std::uint32_t rank, const Event& event) {
     if (state.last_post) changed_.emplace(rank, *state.last_post);
     return;
   }
+  if (event.seen == trace::Seen::NotSeen) {
+    verdict_.unchecked[why_unseen(event.block)] += event.more;
+    verdict_.accesses -= std::min(verdict_.accesses, event.more);
+    return;
+  }
+  if (event.seen == trace::Seen::WrongAccess) {
+    wrong_accesses_.push_back({rank, static_cast<std::uint32_t>(event.block), event.more, Violation::Kind::Bytes,
+                               fmt::format("what was {} the window of rank {} is not what is there: bytes differ from {} on",
+                                           event.side == 0 ? "put to" : "got from", rank, event.offset)});
+    return;
+  }
   Violation violation;
   switch (event.seen) {
     case trace::Seen::WrittenBehind:
@@ -263,10 +302,66 @@ void Checker::remark(std::uint32_t rank, const Event& event) {
   else ++verdict_.more;
 }
 
+// Each element was combined once with each contribution, in any order.
+void Checker::accumulated(std::uint32_t rank, const Event& event) {
+  const std::string type(event.given->begin(), event.given->end());
+  const std::uint64_t size = event.block;
+  ByteReader in(*event.taken);
+  while (in.left() > 0 && in.ok() && size > 0) {
+    const std::uint64_t count = in.varint();
+    if (count == 0 || count > in.left()) return;
+    std::uint64_t origin = 0;
+    std::uint64_t access = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      origin = in.varint();
+      access = in.varint();
+    }
+    const auto values = in.bytes((count + 2) * size);
+    if (!in.ok() || values.size() != (count + 2) * size) return;
+    std::vector<const std::uint8_t*> contributions{values.data()};
+    for (std::uint64_t i = 0; i < count; ++i) contributions.push_back(values.data() + (i + 2) * size);
+    const std::uint8_t* const after = values.data() + size;
+    ReductionCheck checked;
+    if (event.more == 2 + static_cast<std::uint64_t>(trace::Operation::Replace)) {
+      const bool one = std::any_of(contributions.begin() + 1, contributions.end(), [&](const std::uint8_t* from) {
+        return std::memcmp(from, after, size) == 0;
+      });
+      if (!one) checked.words = "is none of those that were put there";
+    } else {
+      checked = check_element(type, size, event.more, contributions, after);
+    }
+    if (!checked.can) {
+      ++verdict_.unchecked["an accumulate of a type that is not known"];
+      return;
+    }
+    if (checked.words.empty()) continue;
+    wrong_accesses_.push_back({rank, static_cast<std::uint32_t>(origin), access, Violation::Kind::Reduction,
+                               fmt::format("an element in the window of rank {} {}", rank, checked.words)});
+    return;  // the others of this access will be wrong, too
+  }
+}
+
+void Checker::resolve_accesses() {
+  for (WrongAccess& wrong : wrong_accesses_) {
+    Violation violation;
+    violation.kind = wrong.kind;
+    violation.words = std::move(wrong.words);
+    if (wrong.origin < ranks_.size()) {
+      const Rank& state = ranks_[wrong.origin];
+      const std::uint64_t at = wrong.access - state.accesses_before;
+      if (wrong.access >= state.accesses_before && at < state.accesses.size()) violation.path = {state.accesses[at]};
+    }
+    violation.members = violation.path;
+    if (verdict_.violations.size() < kMostViolations) verdict_.violations.push_back(std::move(violation));
+    else ++verdict_.more;
+  }
+}
+
 Verdict Checker::finish(const std::vector<bool>& cut_off) {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
     for (auto& [comm, queue] : ranks_[rank].posted) drain(rank, queue, true);
   messages_.finish(cut_off);
+  resolve_accesses();
   collectives_.finish(std::find(cut_off.begin(), cut_off.end(), true) != cut_off.end());
   for (Violation& violation : verdict_.violations)
     if (violation.excuse.empty() && violation.post && !violation.path.empty() &&

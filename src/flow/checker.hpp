@@ -43,6 +43,8 @@ class Checker {
     bool ordered = true;
     std::unordered_map<std::uint64_t, Open> open;                     // by post
     std::unordered_map<std::uint64_t, std::deque<Posted>> posted;     // by communicator
+    std::deque<Part> accesses;        // to windows: the last ones
+    std::uint64_t accesses_before = 0;  // that are not there any more
     Part last;                                                        // what a remark is about
     std::optional<std::uint64_t> last_post;
   };
@@ -51,6 +53,8 @@ class Checker {
   void whole(std::uint32_t rank, Event& event);
   void end(std::uint32_t rank, Event& event);
   void remark(std::uint32_t rank, const Event& event);
+  void accumulated(std::uint32_t rank, const Event& event);
+  void resolve_accesses();
   void send(std::uint32_t rank, const Part& part, const Event& event, std::optional<std::uint64_t> post);
   std::uint64_t post_receive(Rank& state, const Part& part);
   void hear(std::uint32_t rank, const LoggedShape& posted, std::uint64_t id, const Part& part, Event& event, bool overlaps);
@@ -58,7 +62,17 @@ class Checker {
   bool overlaps(Rank& state, const LoggedShape& shape, std::uint64_t address);
   Messages::Channel channel_to(std::uint32_t rank, const LoggedShape& shape) const;
 
+  // Something wrong with an access of another rank, whose log may not have been read that far.
+  struct WrongAccess {
+    std::uint32_t target = 0;
+    std::uint32_t origin = 0;
+    std::uint64_t access = 0;
+    Violation::Kind kind = Violation::Kind::Bytes;
+    std::string words;
+  };
+
   std::vector<Rank> ranks_;
+  std::vector<WrongAccess> wrong_accesses_;
   Verdict verdict_;
   Messages messages_;
   Collectives collectives_;

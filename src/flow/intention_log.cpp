@@ -121,7 +121,7 @@ bool IntentionLog::define_shape(const DataEntry& entry) {
   const auto number = [&](std::size_t index) { return static_cast<int>(entry.field(index)); };
   shape.place = at(*places_, entry.field(0));
   shape.group = at(*groups_, entry.field(1));
-  if (!shape.place || !shape.group || entry.field(2) < 0 || entry.field(2) > 4) return false;
+  if (!shape.place || !shape.group || entry.field(2) < 0 || entry.field(2) > 5) return false;
   shape.form = static_cast<trace::IntentionForm>(entry.field(2));
   shape.root = number(3);
   shape.dest = number(4);
@@ -183,6 +183,14 @@ std::optional<Event> IntentionLog::event(const DataEntry& entry) {
       event.block = word(entry.field(2));
       event.offset = entry.field(3);
       event.more = word(entry.field(4));
+      return event;
+    case IntentionRecord::Access: event.shape = at(*shapes_, entry.field(0)); break;
+    case IntentionRecord::Accumulated:
+      event.more = word(entry.field(0));
+      event.block = word(entry.field(1));
+      event.given = part(0);
+      event.taken = part(1);
+      if (!event.given || !event.taken) return std::nullopt;
       return event;
     default: return std::nullopt;
   }

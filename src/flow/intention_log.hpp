@@ -85,7 +85,7 @@ struct Event {
   std::uint64_t address = 0;
   Told told;
   engine::DataPart given, taken, contribution, result;
-  // Remark
+  // Remark; of Accumulated: `more` the operation, `block` the bytes of an element, `given` its type, `taken` the elements
   trace::Seen seen{};
   int side = 0;
   std::uint64_t block = 0;

@@ -201,6 +201,13 @@ Check check_for(const std::string& name, std::uint64_t size) {
 
 }  // namespace
 
+ReductionCheck check_element(const std::string& type, std::uint64_t size, std::uint64_t operation,
+                             const std::vector<const std::uint8_t*>& contributions, const std::uint8_t* result) {
+  const Check check = check_for(type, size);
+  if (!check || operation < 2 || operation - 2 > static_cast<std::uint64_t>(Operation::Maxloc)) return {false, {}};
+  return {true, check(static_cast<Operation>(operation - 2), {contributions, result})};
+}
+
 ReductionCheck check_reduction(const LoggedShape& shape, const std::vector<const std::vector<std::uint8_t>*>& contributions,
                                const std::vector<std::uint8_t>& result) {
   const LoggedType& type = *shape.element;

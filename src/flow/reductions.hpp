@@ -18,4 +18,8 @@ struct ReductionCheck {
 ReductionCheck check_reduction(const LoggedShape& shape, const std::vector<const std::vector<std::uint8_t>*>& contributions,
                                const std::vector<std::uint8_t>& result);
 
+// One element of this predefined type. `operation`: as in shapes.
+ReductionCheck check_element(const std::string& type, std::uint64_t size, std::uint64_t operation,
+                             const std::vector<const std::uint8_t*>& contributions, const std::uint8_t* result);
+
 }  // namespace reprise::flow

@@ -79,6 +79,14 @@ class Types {
 
 enum class Mode : std::uint8_t { Blocking, Nonblocking, Persistent };
 
+// What the name of a call may mean: without MPI_ and the marks of its form, in small letters.
+struct Form {
+  std::string body;
+  Mode mode = Mode::Blocking;
+  bool large = false;  // counts are MPI_Count
+};
+std::vector<Form> forms_of(const std::string& call);
+
 // One side's arguments of a collective: a block; equal blocks one behind the other; counts and places; types as well.
 enum class Side : std::uint8_t { One, Even, Varying, Typed };
 struct Collective {
@@ -95,7 +103,7 @@ struct Collective {
 struct CollectiveCall {
   const Collective* kind = nullptr;
   Mode mode = Mode::Blocking;
-  bool large = false;  // counts are MPI_Count
+  bool large = false;
 };
 CollectiveCall collective_call(const std::string& name);
 
@@ -118,8 +126,9 @@ bool is_in_place(const Collective& kind, const LoggedShape& shape);
 // What a member of a reduction gets, at the start of its buffer.
 bool gets_result(const LoggedShape& shape);
 
-// The statements of all members (reproducer_calls.cpp, reproducer_messages.cpp).
+// The statements of all members (reproducer_calls.cpp).
 void write_collective(Plan& plan);
+// All of it (reproducer_messages.cpp).
 Plan message_plan(const Violation& violation);
 Span span_of(const std::vector<LoggedBlock>& gives, const std::vector<Take>& takes);
 // C code for the elements of this reduction (reproducer_reductions.cpp).

@@ -113,7 +113,7 @@ std::string Writer::list(std::string_view of, const std::vector<std::string>& en
   if (entries.empty()) return fmt::format("({}[]){{0}}", of);  // C has no empty lists
   if (entries.size() <= kLongestLiteral || of == "MPI_Datatype")
     return fmt::format("({}[]){{{}}}", of, fmt::join(entries, ", "));
-  const std::string name = fmt::format("{}_list_{}", root_, ++lists_);
+  std::string name = fmt::format("{}_list_{}", root_, ++lists_);
   statement(fmt::format("static const {} {}[] = {{{}}};", of, name, fmt::join(entries, ", ")));
   return name;
 }

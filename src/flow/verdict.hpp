@@ -41,12 +41,13 @@ const char* name_of(Violation::Kind kind);
 struct Verdict {
   std::uint64_t messages = 0;     // that were compared
   std::uint64_t collectives = 0;  // the same
+  std::uint64_t accesses = 0;     // to windows
   std::uint64_t events = 0;
   std::vector<Violation> violations;       // the first ones
   std::uint64_t more = 0;                  // that are not in the list
   std::map<std::string, std::uint64_t> unchecked;  // why, and how many
 
-  std::uint64_t intentions() const { return messages + collectives; }
+  std::uint64_t intentions() const { return messages + collectives + accesses; }
 };
 
 inline constexpr std::size_t kMostViolations = 1000;

@@ -26,6 +26,10 @@ enum class IntentionRecord : std::uint8_t {
                    // was cancelled. Parts: what it gave, what it took; contributions to a reduction, its result
   Freed,           // post: the program gave the request away
   Remark,          // about the entry before: what was seen, side (0 given, 1 taken), block, offset, more
+  Access,          // of a window: shape. These are counted from 0 in each rank
+  Accumulated,     // by the target of accumulate operations, when they are complete: operation, bytes of an element. Parts:
+                   // the name of its type; the elements: how many contributions, and for each of them the rank and the
+                   // number of the access (varints); the value before, the value after, the contributions
 };
 
 // SHAPE: place, group, form, root or -1, dest, its tag, source (-1 any), its tag (-1 any), operation (0 none, 1 the
@@ -33,7 +37,7 @@ enum class IntentionRecord : std::uint8_t {
 // them gives, first one that is taken and how many, the type of these, flags. Parts: what it gives, per block:
 // place (in bytes from the buffer), count, type, to whom (-1: it follows from its number, or everybody); what it takes:
 // place, count, type, peer, block of the peer, 1 if that is counted among the peer's blocks for this rank.
-enum class IntentionForm : std::uint8_t { Send, Receive, SendReceive, Probe, Collective };
+enum class IntentionForm : std::uint8_t { Send, Receive, SendReceive, Probe, Collective, Access };
 inline constexpr std::size_t kShapeFields = 15;
 enum ShapeFlag : std::int64_t {
   kInPlace = 1,
@@ -53,8 +57,13 @@ enum class Seen : std::uint8_t {
   LibraryChangedSent,      // the same of a call that has not returned meanwhile
   WrittenBehind,           // bytes behind the buffer
   WrittenBetween,          // bytes in holes of the type, or behind the message
+  WrongAccess,             // a window does not hold what was put there, or what a get has brought: `side` 0 or 1, `block` the
+                           // rank that did it, `more` the number of the access
+  NotSeen,                 // so many accesses (`more`) could not be looked at; why: `block` (Unseen)
   WrongType,               // the library packs other bytes than the type describes; `more`: the type
 };
+
+enum class Unseen : std::uint8_t { SharedLock = 1, LargeWindow, Overlapping, Unusual };
 
 // --- digests ---------------------------------------------------------------------------------------------------------
 //

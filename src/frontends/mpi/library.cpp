@@ -132,6 +132,7 @@ const Handles& handles() {
       static_cast<MPI_Request>(variable("ompi_request_null")),
       static_cast<MPI_Datatype>(variable("ompi_mpi_datatype_null")),
       static_cast<MPI_Datatype>(variable("ompi_mpi_byte")),
+      static_cast<MPI_Datatype>(variable("ompi_mpi_int")),
       static_cast<MPI_Datatype>(variable("ompi_mpi_packed")),
       static_cast<MPI_Group>(variable("ompi_mpi_group_null")),
       static_cast<MPI_Group>(variable("ompi_mpi_group_empty")),
@@ -146,7 +147,7 @@ const Handles& handles() {
   };
 #else
   static const Handles known = {MPI_COMM_WORLD,    MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL,
-                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_PACKED,    MPI_GROUP_NULL,
+                                MPI_DATATYPE_NULL, MPI_BYTE,      MPI_INT, MPI_PACKED,    MPI_GROUP_NULL,
                                 MPI_GROUP_EMPTY,   MPI_MESSAGE_NO_PROC, MPI_MESSAGE_NULL, MPI_ERRORS_ARE_FATAL, MPI_INFO_NULL, MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP, MPI_WIN_NULL};
 #endif
   return known;

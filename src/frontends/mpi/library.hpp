@@ -102,6 +102,7 @@ struct Handles {
   MPI_Request request_null;
   MPI_Datatype datatype_null;
   MPI_Datatype byte;
+  MPI_Datatype integer;  // MPI_INT
   MPI_Datatype packed;
   MPI_Group group_null;
   MPI_Group group_empty;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <unordered_map>
 
@@ -261,6 +262,19 @@ void log_freed(std::uint64_t post) {
   const Spin spin(&log().lock);
   const std::int64_t fields[] = {number(post)};
   put(IntentionRecord::Freed, fields, {});
+}
+
+void log_access(std::uint32_t shape) {
+  const Spin spin(&log().lock);
+  const std::int64_t fields[] = {shape};
+  put(IntentionRecord::Access, fields, {});
+}
+
+void log_accumulated(std::uint64_t operation, std::uint64_t element, const char* type, Bytes elements) {
+  const Spin spin(&log().lock);
+  const std::int64_t fields[] = {number(operation), number(element)};
+  const Bytes parts[] = {{type, std::strlen(type)}, elements};
+  put(IntentionRecord::Accumulated, fields, parts);
 }
 
 void log_remark(trace::Seen seen, int side, std::uint64_t block, std::uint64_t offset, std::uint64_t more) {

@@ -91,6 +91,9 @@ void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told&
 void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,
                Bytes result);
 void log_freed(std::uint64_t post);
+void log_access(std::uint32_t shape);
+// `elements`: see trace/intention_log.hpp.
+void log_accumulated(std::uint64_t operation, std::uint64_t element, const char* type, Bytes elements);
 void log_remark(trace::Seen seen, int side, std::uint64_t block, std::uint64_t offset, std::uint64_t more);
 
 }  // namespace reprise::mpi::flow

@@ -40,10 +40,7 @@ void Description::agrees_on_root(int root) {
   shape_.root = root == MPI_ROOT ? -2 : root == MPI_PROC_NULL ? -3 : root;
 }
 
-namespace {
-
-// 2 + trace::Operation; 1: one of the program's own.
-std::uint64_t number_of_operation(MPI_Op op) {
+std::uint64_t operation_number(MPI_Op op) {
   if (!is_predefined(op)) return 1;
 #ifdef OPEN_MPI
   // Its numbers for Fortran are the same in all versions: programs are compiled with them.
@@ -69,14 +66,14 @@ std::uint64_t number_of_operation(MPI_Op op) {
     case MPI_BXOR: return 2 + static_cast<std::uint64_t>(trace::Operation::Bxor);
     case MPI_MINLOC: return 2 + static_cast<std::uint64_t>(trace::Operation::Minloc);
     case MPI_MAXLOC: return 2 + static_cast<std::uint64_t>(trace::Operation::Maxloc);
+    case MPI_REPLACE: return 2 + static_cast<std::uint64_t>(trace::Operation::Replace);
+    case MPI_NO_OP: return 2 + static_cast<std::uint64_t>(trace::Operation::NoOp);
     default: return 1;
   }
 #endif
 }
 
-}  // namespace
-
-void Description::agrees_on_operation(MPI_Op op) { shape_.operation = number_of_operation(op); }
+void Description::agrees_on_operation(MPI_Op op) { shape_.operation = operation_number(op); }
 
 void Description::keeps(const Region& own) {
   gives_.push_back({own, me()});

@@ -96,6 +96,9 @@ class Description {
   Region combined_to_;
 };
 
+// 2 + trace::Operation; 1: one of the program's own.
+std::uint64_t operation_number(MPI_Op op);
+
 // What the library said.
 Told told(const MPI_Status& status, int error, bool may_be_cancelled);
 

@@ -82,6 +82,7 @@ void follow_everything() {
   put_completion();
   put_probes();
   put_communication();
+  put_synchronisation();
 }
 
 }  // namespace reprise::mpi::flow

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontends/mpi/flow/operation.hpp"
+#include "frontends/mpi/flow/windows.hpp"
 
 namespace reprise::mpi::flow {
 

@@ -1,0 +1,264 @@
+// What all reproducers have in common, in C.
+#pragma once
+
+#include <string_view>
+
+namespace reprise::flow::reproducing {
+
+inline constexpr std::string_view kBasics = R"(
+static int rank;
+static int wrong;  // whether this rank has seen anything wrong
+static MPI_Comm comm;
+static MPI_Comm control;  // for what is not part of the call
+
+// Only the first.
+static void complain(const char* format, ...) {
+  char words[256];
+  va_list values;
+  if (wrong) return;
+  wrong = 1;
+  va_start(values, format);
+  vsnprintf(words, sizeof words, format, values);
+  va_end(values);
+  printf("WRONG: rank %d: %s\n", rank, words);
+  fflush(stdout);
+}
+
+static unsigned long long mixed(int start, int of, long long place) {
+  unsigned long long x = (unsigned long long)place + 0x9e3779b97f4a7c15ULL * (unsigned long long)(start * RANKS + of + 1);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+// Memory for the bytes `from` to `to` behind `at`, which is what MPI gets, with guards on both sides.
+struct buffer {
+  unsigned char *memory, *before, *at;  // `before`: what was there before the call
+  long long from, to;
+};
+static struct buffer given, taken;
+
+static struct buffer make_buffer(long long from, long long to) {
+  struct buffer buffer = {NULL, NULL, NULL, from, to};
+  const size_t size = (size_t)(to - from) + 2 * GUARD;
+  buffer.memory = malloc(size + 64);
+  buffer.before = malloc(size);
+  if (!buffer.memory || !buffer.before) {
+    fprintf(stderr, "there is no memory for %lld bytes\n", to - from);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  const uintptr_t at = (uintptr_t)buffer.memory + GUARD - (uintptr_t)from;
+  buffer.at = (unsigned char*)((at + 63) / 64 * 64);
+  return buffer;
+}
+static void free_buffer(struct buffer* buffer) {
+  free(buffer->memory);
+  free(buffer->before);
+}
+
+static unsigned char* before(struct buffer* buffer, long long place) {
+  return buffer->before + (place - buffer->from + GUARD);
+}
+// The highest bit is set where nothing is given.
+static void fill(struct buffer* buffer) {
+  for (long long i = buffer->from - GUARD; i < buffer->to + GUARD; ++i) buffer->at[i] = mixed(0, -1, i) | 0x80;
+}
+static void remember(struct buffer* buffer) {
+  memcpy(buffer->before, buffer->at + buffer->from - GUARD, (size_t)(buffer->to - buffer->from) + 2 * GUARD);
+}
+// What has been looked at apart was forgotten (before() is what is there now).
+static void check_unchanged(struct buffer* buffer, const char* name) {
+  for (long long i = buffer->from - GUARD; i < buffer->to + GUARD; ++i)
+    if (buffer->at[i] != *before(buffer, i))
+      complain("byte %lld of the %s is 0x%02x, should still be 0x%02x", i, name, buffer->at[i], *before(buffer, i));
+}
+)";
+
+inline constexpr std::string_view kLayouts = R"(
+// --- datatypes: which bytes they describe, in the order in which these travel ---
+
+// So many copies of `size` bytes, `stride` bytes from one to the next.
+struct run {
+  long long offset, size, copies, stride;
+};
+struct layout {
+  const struct run* runs;
+  int run_count;
+  long long extent;
+};
+)";
+
+inline constexpr std::string_view kExtents = R"(
+// Libraries do not agree on the bounds of everything. With others the call would not be the same.
+static void expect_extent(MPI_Datatype type, long long extent) {
+  MPI_Count lower, found;
+  MPI_Type_get_extent_x(type, &lower, &found);
+  if (found == extent) return;
+  fprintf(stderr, "a datatype has extent %lld in this MPI, %lld where this was seen\n", (long long)found, extent);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+}
+)";
+
+inline constexpr std::string_view kBlocks = R"(
+// --- what each rank gives and takes ---
+
+struct block {
+  long long place, count;  // in bytes from the buffer argument, and elements
+  const struct layout* layout;
+};
+// The block with this number among those that rank `from` gives; MINE: the one with the number of this rank.
+struct take {
+  struct block block;
+  int from, number;
+};
+struct share {
+  const struct block* gives;
+  int give_count;
+  const struct take* takes;
+  int take_count;
+  int one_buffer;
+  long long given_from, given_to, taken_from, taken_to;  // bytes from the buffer arguments
+};
+)";
+
+inline constexpr std::string_view kTransfer = R"(
+// Goes through the bytes of a block in the order in which they travel.
+struct cursor {
+  const struct block* block;
+  long long element, copy, byte;
+  int run;
+};
+// Where the next byte is; 0: there is none.
+static int next(struct cursor* cursor, long long* place) {
+  const struct layout* layout = cursor->block->layout;
+  if (cursor->element == cursor->block->count || layout->run_count == 0) return 0;
+  const struct run* run = &layout->runs[cursor->run];
+  *place = cursor->block->place + cursor->element * layout->extent + run->offset + cursor->copy * run->stride + cursor->byte;
+  if (++cursor->byte < run->size) return 1;
+  cursor->byte = 0;
+  if (++cursor->copy < run->copies) return 1;
+  cursor->copy = 0;
+  if (++cursor->run < layout->run_count) return 1;
+  cursor->run = 0;
+  ++cursor->element;
+  return 1;
+}
+
+// What rank `of` gives at this place of its buffer.
+static unsigned char given_byte(int start, int of, long long place) { return mixed(start, of, place) & 0x7f; }
+
+static void fill_given(const struct share* mine, int start) {
+  for (int i = 0; i < mine->give_count; ++i) {
+    struct cursor cursor = {.block = &mine->gives[i]};
+    for (long long place; next(&cursor, &place);) given.at[place] = given_byte(start, rank, place);
+  }
+}
+
+static void check_taken(const struct share* mine, int start) {
+  for (int i = 0; i < mine->take_count; ++i) {
+    const struct take* take = &mine->takes[i];
+    const int number = take->number == MINE ? number_in_group() : take->number;
+    struct cursor from = {.block = &share_of(take->from)->gives[number]}, to = {.block = &take->block};
+    long long there, here;
+    for (long long byte = 0; next(&from, &there) && next(&to, &here); ++byte) {
+      const unsigned char wanted = given_byte(start, take->from, there);
+      if (taken.at[here] != wanted)
+        complain("byte %lld of what came from rank %d is 0x%02x, should be 0x%02x", byte, take->from, taken.at[here], wanted);
+      *before(&taken, here) = taken.at[here];
+    }
+  }
+}
+)";
+
+inline constexpr std::string_view kReduction = R"(
+static void fill_given(const struct share* mine, int start) {
+  for (long long i = 0; i < mine->gives; ++i) {
+    const element one = contribution(start, rank, i);
+    memcpy(given.at + i * (long long)sizeof one, &one, sizeof one);
+  }
+}
+
+static void check_taken(const struct share* mine, int start) {
+  for (long long i = 0; i < mine->results && mine->peers > 0; ++i) {
+    element wanted = contribution(start, mine->first_peer, mine->first + i), found;
+    for (int peer = 1; peer < mine->peers; ++peer)
+      wanted = combined(wanted, contribution(start, mine->first_peer + peer, mine->first + i));
+    memcpy(&found, taken.at + i * (long long)sizeof found, sizeof found);
+    if (same(found, wanted)) continue;
+    char is[80], should_be[80];
+    show(is, sizeof is, found);
+    show(should_be, sizeof should_be, wanted);
+    complain("element %lld of the result is %s, should be %s", i, is, should_be);
+  }
+  // What is left in place of contributions, or within an element, is nobody's business.
+  const long long looked_at = mine->one_buffer && mine->gives > mine->results ? mine->gives : mine->results;
+  memcpy(before(&taken, 0), taken.at, (size_t)looked_at * sizeof(element));
+}
+)";
+
+inline constexpr std::string_view kStatus = R"(
+static void check_status(const MPI_Status* status, int source, int tag, long long bytes) {
+  MPI_Count count = 0;
+  MPI_Get_elements_x(status, MPI_BYTE, &count);
+  if (status->MPI_SOURCE != source) complain("the status names source %d, should be %d", status->MPI_SOURCE, source);
+  if (status->MPI_TAG != tag) complain("the status names tag %d, should be %d", status->MPI_TAG, tag);
+  if (count != bytes) complain("the status counts %lld bytes, should be %lld", (long long)count, bytes);
+}
+)";
+
+inline constexpr std::string_view kMain = R"(
+// Rank 0 hears what the others have seen, and tells them.
+static int verdict(void) {
+  int all = wrong, theirs = 0;
+  for (int other = 1; rank == 0 && other < RANKS; ++other) {
+    MPI_Recv(&theirs, 1, MPI_INT, other, 0, control, MPI_STATUS_IGNORE);
+    all |= theirs;
+  }
+  for (int other = 1; rank == 0 && other < RANKS; ++other) MPI_Send(&all, 1, MPI_INT, other, 0, control);
+  if (rank > 0) {
+    MPI_Send(&wrong, 1, MPI_INT, 0, 0, control);
+    MPI_Recv(&all, 1, MPI_INT, 0, 0, control, MPI_STATUS_IGNORE);
+  }
+  if (rank == 0 && !all) printf("ok\n");
+  return all || wrong;
+}
+
+int main(int argc, char** argv) {
+  int ranks;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks != RANKS) {
+    if (rank == 0) fprintf(stderr, "this needs %d ranks, not %d\n", RANKS, ranks);
+    MPI_Finalize();
+    return 2;
+  }
+  MPI_Comm_dup(MPI_COMM_WORLD, &control);
+  make_communicator();
+@MAKE@
+  const struct share* mine = share_of(rank);
+@BUFFERS@
+@PREPARE@
+  for (int start = 0; start < STARTS; ++start) {
+    fill(&given);
+    fill(&taken);
+    fill_given(mine, start);
+    remember(&given);
+    remember(&taken);
+    communicate();
+    check_taken(mine, start);
+    check_unchanged(&taken, mine->one_buffer ? "buffer" : "receive buffer");
+    if (!mine->one_buffer) check_unchanged(&given, "send buffer");
+  }
+@RELEASE@
+  free_buffer(&given);
+  if (!mine->one_buffer) free_buffer(&taken);
+  const int status = verdict();
+  if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
+  MPI_Comm_free(&control);
+  MPI_Finalize();
+  return status;
+}
+)";
+
+}  // namespace reprise::flow::reproducing
