@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/text.hpp"
+#include "cli/check_reproducers.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
@@ -24,7 +26,9 @@ using flow::Violation;
 
 struct Options {
   RecordOptions record;
+  std::string trace;  // of a run that was checked before
   bool json = false;
+  bool no_reproducers = false;
 };
 
 constexpr int kTurn = 256;  // events of one rank, before the next one has its turn
@@ -107,11 +111,28 @@ Sameness sameness_of(const Violation& violation) {
   return {violation.kind, violation.excuse, std::move(places)};
 }
 
-void print(const flow::Verdict& verdict) {
+// By number of the violation; one for each sort, and not too many.
+using Reproducers = std::map<std::size_t, MadeReproducer>;
+constexpr std::size_t kMostReproducers = 10;
+Reproducers make_reproducers(const flow::Verdict& verdict, const std::string& directory, const Toolchain& tools) {
+  Reproducers all;
+  std::set<Sameness> seen;
+  std::size_t made = 0;
+  for (std::size_t i = 0; i < verdict.violations.size() && all.size() < kMostReproducers; ++i) {
+    const Violation& violation = verdict.violations[i];
+    if (!violation.excuse.empty() || !seen.insert(sameness_of(violation)).second) continue;
+    all[i] = make_reproducer(violation, directory, made + 1, tools);
+    if (!all[i].path.empty()) ++made;
+  }
+  return all;
+}
+
+void print(const flow::Verdict& verdict, const Reproducers& reproducers) {
   analyze::SourceLines lines;
   std::map<Sameness, std::uint64_t> times;
   for (const Violation& violation : verdict.violations) ++times[sameness_of(violation)];
-  for (const Violation& violation : verdict.violations) {
+  for (std::size_t i = 0; i < verdict.violations.size(); ++i) {
+    const Violation& violation = verdict.violations[i];
     const auto same = times.extract(sameness_of(violation));
     if (same.empty()) continue;  // it was shown
     if (violation.excuse.empty()) {
@@ -121,12 +142,15 @@ void print(const flow::Verdict& verdict) {
     }
     fmt::print("  {}\n", violation.words);
     if (same.mapped() > 1) fmt::print("  and the same there {} times more\n", same.mapped() - 1);
+    if (const auto made = reproducers.find(i); made != reproducers.end())
+      fmt::print("  {}{}\n", made->second.path.empty() ? "" : "a stand-alone program: " + printable(made->second.path) + "; ",
+                 made->second.words);
   }
   if (verdict.more > 0) fmt::print("and {} more\n", verdict.more);
   std::fflush(stdout);
 }
 
-nlohmann::json as_json(const Found& found, const RecordedTrace& run) {
+nlohmann::json as_json(const Found& found, const RecordedTrace& run, const Reproducers& reproducers) {
   analyze::SourceLines lines;
   const flow::Verdict& verdict = found.verdict;
   nlohmann::json out{{"trace", run.path},
@@ -140,13 +164,16 @@ nlohmann::json as_json(const Found& found, const RecordedTrace& run) {
                      {"troubles", found.troubles},
                      {"violations", nlohmann::json::array()}};
   for (const auto& [why, count] : verdict.unchecked) out["unchecked"][why] = count;
-  for (const Violation& violation : verdict.violations) {
+  for (std::size_t i = 0; i < verdict.violations.size(); ++i) {
+    const Violation& violation = verdict.violations[i];
     nlohmann::json one{{"kind", name_of(violation.kind)}, {"what", violation.words}, {"by program", !violation.excuse.empty()}};
     if (!violation.excuse.empty()) one["rule"] = violation.excuse;
     for (const flow::Part& part : violation.path) {
       const ReportedPlace place = place_of(part, lines);
       one["calls"].push_back({{"rank", part.rank}, {"number", part.call}, {"call", place.call}, {"at", place.at}});
     }
+    if (const auto made = reproducers.find(i); made != reproducers.end())
+      one["reproducer"] = {{"file", made->second.path}, {"shows it", made->second.shows}, {"what", made->second.words}};
     out["violations"].push_back(std::move(one));
   }
   return out;
@@ -156,13 +183,19 @@ int check(const std::vector<std::string>& command, const Options& options) {
   RecordOptions quietly = options.record;
   quietly.flow = true;
   quietly.quiet = true;
-  const RecordedTrace run = record(command, quietly);
-  if (run.path.empty()) return run.exit_status;
+  RecordedTrace run{options.trace, 0};
+  if (!command.empty()) run = record(command, quietly);
+  if (run.path.empty() && !command.empty()) return run.exit_status;
   const OpenTrace trace = open_trace(run.path);
+  run.path = trace.path;
+  run.exit_status = trace.manifest.exit_status;
   const Found found = look(trace, run.exit_status == 0);
   const flow::Verdict& verdict = found.verdict;
-  if (options.json) fmt::print("{}\n", as_json(found, run).dump(2));
-  else print(verdict);
+  Reproducers reproducers;
+  if (!options.no_reproducers)
+    reproducers = make_reproducers(verdict, trace.files, find_toolchain(trace.manifest.command, trace.manifest.mpi));
+  if (options.json) fmt::print("{}\n", as_json(found, run, reproducers).dump(2));
+  else print(verdict, reproducers);
   const std::uint64_t all = verdict.violations.size() + verdict.more;
   const auto excused = static_cast<std::uint64_t>(
       std::count_if(verdict.violations.begin(), verdict.violations.end(), [](const Violation& one) { return !one.excuse.empty(); }));
@@ -173,7 +206,7 @@ int check(const std::vector<std::string>& command, const Options& options) {
     if (excused > 0) say("{} where the program broke a rule of MPI", excused);
     for (const auto& [why, count] : verdict.unchecked) say("not checked: {} ({})", why, count);
     if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));
-    say("recorded in {}", printable(run.path));
+    if (!command.empty()) say("recorded in {}; again: reprise check {}", printable(run.path), printable(run.path));
   }
   if (verdict.violations.size() + verdict.more > 0) return 1;
   return found.troubles.empty() ? 0 : 2;
@@ -187,15 +220,17 @@ int check_command(int argc, char** argv) {
                       "Runs a command and checks that the MPI library delivered every byte where the program wanted it: what\n"
                       "calls gave is compared with what others got, after the run. Exit status: 0 if all is well, 1 if\n"
                       "something was not delivered, 2 if not everything could be looked at.",
-                      "[OPTIONS] -- COMMAND...\n\n"
+                      "[OPTIONS] -- COMMAND...\n       reprise check [OPTIONS] DIR      what such a run has left\n\n"
                       "Example: reprise check -- mpirun -n 4 ./app input.txt");
+  parser.option("DIR", options.trace, "The trace of a run that was checked before", "");
   parser.option("-o,--output", options.record.directory, "Directory for the trace (default: ./reprise.d/NAME-K)", "DIR");
   parser.mpi_option(options.record.mpi);
+  parser.flag("--no-reproducers", options.no_reproducers, "Do not make and try stand-alone programs");
   parser.flag("--json", options.json, "The result as JSON");
   parser.flag("-q,--quiet", options.record.quiet, "No closing summary");
   const CommandLine line = split_command_line(argc, argv);
   if (const auto status = parser.parse(line.own)) return *status;
-  if (line.command.empty()) fail("check: which command? For example: reprise check -- mpirun -n 4 ./app");
+  if (line.command.empty() && options.trace.empty()) fail("check: which command? For example: reprise check -- mpirun -n 4 ./app");
   return check(line.command, options);
 }
 

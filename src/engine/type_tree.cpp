@@ -137,4 +137,15 @@ std::optional<TypeTree> type_tree_from(std::span<const std::uint8_t> bytes) {
   return tree;
 }
 
+namespace {
+
+bool has_long_double(const TypeTree& tree) {
+  return tree.name.find("LONG_DOUBLE") != std::string::npos ||
+         std::any_of(tree.types.begin(), tree.types.end(), has_long_double);
+}
+
+}  // namespace
+
+bool may_lose_padding(const TypeTree& tree, const FlatType& flat) { return !flat.solid && has_long_double(tree); }
+
 }  // namespace reprise::engine

@@ -87,6 +87,10 @@ struct FlatType {
 // padding, it counts as part of it, as in C; the standard's words would have it only at the end of the whole.
 FlatType flatten(const TypeTree& tree, std::size_t most_runs);
 
+// Some of its bytes mean nothing, and need not travel: of the 16 of a long double, some libraries carry only those that
+// mean something, unless they can copy all at once.
+bool may_lose_padding(const TypeTree& tree, const FlatType& flat);
+
 std::vector<std::uint8_t> to_bytes(const TypeTree& tree);
 // Nothing if the bytes are damaged. What is read need not be sound.
 std::optional<TypeTree> type_tree_from(std::span<const std::uint8_t> bytes);

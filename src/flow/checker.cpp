@@ -135,12 +135,9 @@ void Checker::hear(std::uint32_t rank, const LoggedShape& posted, std::uint64_t 
   } else {
     Told told = event.told;
     // Whom it named and did not hear, it heard all the same.
+    Messages::Received received{part, told, event.taken, overlaps, {}};
     const auto wrong = [&](Violation::Kind kind, const char* what, int asked, int said) {
-      Violation violation;
-      violation.kind = kind;
-      violation.words = fmt::format("{} {} was asked for, the status says {}", what, asked, said);
-      violation.path = violation.members = {part};
-      verdict_.violations.push_back(std::move(violation));
+      received.wrong.emplace_back(kind, fmt::format("{} {} was asked for, the status says {}", what, asked, said));
     };
     if (posted.source >= 0 && told.source != posted.source) {
       wrong(Violation::Kind::Source, "source", posted.source, told.source);
@@ -151,12 +148,17 @@ void Checker::hear(std::uint32_t rank, const LoggedShape& posted, std::uint64_t 
       told.tag = posted.receive_tag;
     }
     if (told.source < 0 || static_cast<std::size_t>(told.source) >= peers.size()) {
-      wrong(Violation::Kind::Source, "any source", -1, told.source);
+      Violation violation;
+      violation.kind = Violation::Kind::Source;
+      violation.words = fmt::format("the status names rank {}, which there is not", told.source);
+      violation.path = violation.members = {part};
+      verdict_.violations.push_back(std::move(violation));
       found->is_dropped = true;
     } else {
       found->channel = {posted.group->uid, static_cast<std::uint32_t>(peers[static_cast<std::size_t>(told.source)]), rank,
                         told.tag};
-      found->received = {part, told, event.taken, overlaps};
+      received.told = told;
+      found->received = std::move(received);
     }
   }
   found->is_known = true;

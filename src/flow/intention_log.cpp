@@ -69,6 +69,7 @@ bool IntentionLog::define(const DataEntry& entry) {
       LoggedType type;
       if (auto tree = engine::type_tree_from(*entry.parts[0])) type.tree = std::move(*tree);
       type.flat = engine::flatten(type.tree, kMostRuns);
+      if (engine::may_lose_padding(type.tree, type.flat)) type.flat.known = false;
       types_->push_back(std::move(type));
       return true;
     }

@@ -107,6 +107,13 @@ void Messages::compare(const Sent& sent, const Received& received) {
     return;
   }
   ++verdict_.messages;
+  for (const auto& [kind, words] : received.wrong) {
+    Violation violation;
+    violation.kind = kind;
+    violation.words = words;
+    violation.path = violation.members = {sent.part, received.part};
+    report(std::move(violation));
+  }
   if (is_same(sent, received)) return;
   Violation violation;
   violation.path = {sent.part, received.part};

@@ -24,6 +24,8 @@ class Messages {
     Told told;
     engine::DataPart digest;
     bool overlaps = false;  // another receive of this rank had the same memory
+    // What of its status is wrong whatever was sent.
+    std::vector<std::pair<Violation::Kind, std::string>> wrong;
   };
   struct Channel {
     std::uint64_t comm = 0;

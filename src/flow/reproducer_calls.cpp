@@ -147,25 +147,28 @@ class Call {
     if (slots.empty() && (call_.kind->rooted || side == Side::One)) return nothing(side, type);
     switch (side) {
       case Side::One: return one(buffer, *slots[0]);
-      case Side::Even: return fmt::format("{}, {}, {}", buffer, even_count(slots), type);
+      case Side::Even: return fmt::format("{}, {}, {}", buffer, even_count(slots, prefix), type);
       case Side::Varying: lists(slots, prefix, false); break;
       case Side::Typed: lists(slots, prefix, true); break;
     }
     return fmt::format("{0}, {1}_counts, {1}_places, {2}", buffer, prefix, side == Side::Typed ? std::string(prefix) + "_types" : type);
   }
 
-  std::string even_count(const Slots& slots) {
+  std::string even_count(const Slots& slots, std::string_view prefix) {
     const auto first = std::ranges::find_if(slots, [](const auto& slot) { return slot.has_value(); });
     if (first == slots.end()) return "0";
     const LoggedBlock& block = **first;
     if (bytes_of(block) > 0 && slots.size() > 1) plan_.types.relies_on_extent(*block.type);
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (!slots[i] || bytes_of(block) == 0) continue;
+    std::vector<LoggedBlock> all;  // there is memory also where there is no neighbour
+    for (std::size_t i = 0; i < slots.size() && bytes_of(block) > 0; ++i) {
       const std::int64_t step = product(static_cast<std::int64_t>(block.count), block.type->flat.extent);
-      if (slots[i]->count != block.count || slots[i]->type != block.type ||
-          slots[i]->place != product(static_cast<std::int64_t>(i), step))
+      all.push_back(block);
+      all.back().place = product(static_cast<std::int64_t>(i), step);
+      if (slots[i] && (slots[i]->count != block.count || slots[i]->type != block.type || slots[i]->place != all.back().place))
         throw Impossible{"blocks of equal size are not one behind the other"};
     }
+    Member& member = plan_.members[rank_];
+    if (!member.one_buffer) (prefix == "send" ? member.given : member.taken) = span_of(all, {});
     return count(block.count);
   }
 
@@ -213,9 +216,9 @@ class Call {
     std::string counts = count(block.count);
     if (call_.kind->name == "reduce_scatter_block") counts = count(shape_.count);
     if (call_.kind->name == "reduce_scatter") counts = shares();
-    const char* const send = is_in_place(*call_.kind, shape_) ? "MPI_IN_PLACE" : shape_.gives.empty() ? "NULL" : "given.at";
-    return fmt::format("{}, {}, {}, {}, {}", send, gets_result(shape_) ? "taken.at" : "NULL", counts, plan_.types.handle(block),
-                       operation_name(shape_.operation));
+    // MPICH 4.0 wants to see a buffer even where it does not count.
+    return fmt::format("{}, taken.at, {}, {}, {}", is_in_place(*call_.kind, shape_) ? "MPI_IN_PLACE" : "given.at", counts,
+                       plan_.types.handle(block), operation_name(shape_.operation));
   }
 
   std::string shares() {

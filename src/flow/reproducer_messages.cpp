@@ -205,12 +205,12 @@ class MessagePlan {
       if (sending_.call.replaces || receiving_.call.replaces) throw Impossible{"a process sends to itself in a way that needs threads"};
       const Steps send = writer.steps(sending_, {0, -1, nullptr, 0}, "send_request");
       const Steps receive = writer.steps(receiving_, {-1, 0, both.comes, both.tag}, "receive_request");
-      if (sending_.call.body == "ssend" && sending_.mode == Mode::Blocking && receiving_.mode == Mode::Blocking)
+      // A matched receive waits for its message before it begins.
+      const bool receive_first = receiving_.mode != Mode::Blocking && receiving_.call.body != "mrecv";
+      if (sending_.call.body == "ssend" && sending_.mode == Mode::Blocking && !receive_first)
         throw Impossible{"a process sends to itself in a way that needs threads"};
       put(member, send);
       put(member, receive);
-      // A matched receive waits for its message before it begins.
-      const bool receive_first = receiving_.mode != Mode::Blocking && receiving_.call.body != "mrecv";
       member.communicate = receive_first ? receive.begin + send.begin + receive.finish + send.finish
                                          : send.begin + receive.begin + receive.finish + send.finish;
     }

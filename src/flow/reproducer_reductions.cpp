@@ -177,28 +177,17 @@ std::string element_code(const Plan& plan) {
       : element->kind == Element::Kind::Complex ? fmt::format("struct {{\n  {} real, imaginary;\n}}", element->type)
                                                 : element->type;
   return fmt::format(R"(
-// --- what is combined, and how ---
-
 typedef {} element;
 
 // Small integers, so that nothing is rounded.
-static element contribution(int start, int of, long long i) {{
-  const unsigned long long x = mixed(start, of, i);
+static element contribution(int of, long long i) {{
+  const unsigned long long x = mixed(of, i);
   const element one = {};
   return one;
 }}
 static element combined(element a, element b) {{ return {}; }}
 static int same(element a, element b) {{ return {}; }}
 static void show(char* text, size_t size, element one) {{ snprintf(text, size, {}); }}
-
-// --- what each rank gives and takes ---
-
-struct share {{
-  long long gives, results, first;  // elements; the first of the results is that of these contributions
-  int first_peer, peers;            // the ranks whose contributions it gets
-  int one_buffer;
-  long long given_from, given_to, taken_from, taken_to;  // bytes from the buffer arguments
-}};
 )",
                      type, contribution(*element, operation), combined(*element, operation), same(*element, operation), shown(*element));
 }

@@ -5,11 +5,32 @@
 
 namespace reprise::flow::reproducing {
 
-inline constexpr std::string_view kBasics = R"(
+inline constexpr std::string_view kNoWeights = R"(
+#if defined(__GNUC__) && !defined(__clang__)
+// MPI_UNWEIGHTED is no array.
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
+)";
+
+inline constexpr std::string_view kGlobals = R"(
 static int rank;
-static int wrong;  // whether this rank has seen anything wrong
+static int start;  // of a persistent operation, which of them it is
 static MPI_Comm comm;
 static MPI_Comm control;  // for what is not part of the call
+
+// Memory for the bytes `from` to `to` behind `at`, which is what MPI gets, with guards on both sides.
+struct buffer {
+  unsigned char *memory, *before, *at;  // `before`: what was there before the call
+  long long from, to;
+};
+static struct buffer given, taken;
+)";
+
+inline constexpr std::string_view kHelpers = R"(
+// --- how it is checked ---
+
+static int wrong;  // whether this rank has seen anything wrong
 
 // Only the first.
 static void complain(const char* format, ...) {
@@ -20,23 +41,20 @@ static void complain(const char* format, ...) {
   va_start(values, format);
   vsnprintf(words, sizeof words, format, values);
   va_end(values);
-  printf("WRONG: rank %d: %s\n", rank, words);
+  printf("WRONG: rank %d: %s", rank, words);
+  if (STARTS > 1) printf(" (start %d of %d)", start + 1, STARTS);
+  printf("\n");
   fflush(stdout);
 }
 
-static unsigned long long mixed(int start, int of, long long place) {
-  unsigned long long x = (unsigned long long)place + 0x9e3779b97f4a7c15ULL * (unsigned long long)(start * RANKS + of + 1);
+// Something arbitrary.
+static unsigned long long mixed(int of, long long place) {
+  unsigned long long x = (unsigned long long)(start * (RANKS + 1) + of + 1) * 0x9e3779b97f4a7c15ULL;
+  x += (unsigned long long)place;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
-
-// Memory for the bytes `from` to `to` behind `at`, which is what MPI gets, with guards on both sides.
-struct buffer {
-  unsigned char *memory, *before, *at;  // `before`: what was there before the call
-  long long from, to;
-};
-static struct buffer given, taken;
 
 static struct buffer make_buffer(long long from, long long to) {
   struct buffer buffer = {NULL, NULL, NULL, from, to};
@@ -61,12 +79,12 @@ static unsigned char* before(struct buffer* buffer, long long place) {
 }
 // The highest bit is set where nothing is given.
 static void fill(struct buffer* buffer) {
-  for (long long i = buffer->from - GUARD; i < buffer->to + GUARD; ++i) buffer->at[i] = mixed(0, -1, i) | 0x80;
+  for (long long i = buffer->from - GUARD; i < buffer->to + GUARD; ++i) buffer->at[i] = mixed(-1, i) | 0x80;
 }
 static void remember(struct buffer* buffer) {
   memcpy(buffer->before, buffer->at + buffer->from - GUARD, (size_t)(buffer->to - buffer->from) + 2 * GUARD);
 }
-// What has been looked at apart was forgotten (before() is what is there now).
+// Where something was to come, check_taken() has made before() what is there now.
 static void check_unchanged(struct buffer* buffer, const char* name) {
   for (long long i = buffer->from - GUARD; i < buffer->to + GUARD; ++i)
     if (buffer->at[i] != *before(buffer, i))
@@ -75,9 +93,10 @@ static void check_unchanged(struct buffer* buffer, const char* name) {
 )";
 
 inline constexpr std::string_view kLayouts = R"(
-// --- datatypes: which bytes they describe, in the order in which these travel ---
+// --- what each rank gives and takes ---
 
-// So many copies of `size` bytes, `stride` bytes from one to the next.
+// A datatype as the bytes that it describes, in the order in which they travel: so many copies of `size` bytes, `stride`
+// bytes from one to the next.
 struct run {
   long long offset, size, copies, stride;
 };
@@ -91,8 +110,8 @@ struct layout {
 inline constexpr std::string_view kExtents = R"(
 // Libraries do not agree on the bounds of everything. With others the call would not be the same.
 static void expect_extent(MPI_Datatype type, long long extent) {
-  MPI_Count lower, found;
-  MPI_Type_get_extent_x(type, &lower, &found);
+  MPI_Aint lower, found;
+  MPI_Type_get_extent(type, &lower, &found);
   if (found == extent) return;
   fprintf(stderr, "a datatype has extent %lld in this MPI, %lld where this was seen\n", (long long)found, extent);
   MPI_Abort(MPI_COMM_WORLD, 2);
@@ -100,8 +119,6 @@ static void expect_extent(MPI_Datatype type, long long extent) {
 )";
 
 inline constexpr std::string_view kBlocks = R"(
-// --- what each rank gives and takes ---
-
 struct block {
   long long place, count;  // in bytes from the buffer argument, and elements
   const struct layout* layout;
@@ -145,23 +162,23 @@ static int next(struct cursor* cursor, long long* place) {
 }
 
 // What rank `of` gives at this place of its buffer.
-static unsigned char given_byte(int start, int of, long long place) { return mixed(start, of, place) & 0x7f; }
+static unsigned char given_byte(int of, long long place) { return mixed(of, place) & 0x7f; }
 
-static void fill_given(const struct share* mine, int start) {
+static void fill_given(const struct share* mine) {
   for (int i = 0; i < mine->give_count; ++i) {
     struct cursor cursor = {.block = &mine->gives[i]};
-    for (long long place; next(&cursor, &place);) given.at[place] = given_byte(start, rank, place);
+    for (long long place; next(&cursor, &place);) given.at[place] = given_byte(rank, place);
   }
 }
 
-static void check_taken(const struct share* mine, int start) {
+static void check_taken(const struct share* mine) {
   for (int i = 0; i < mine->take_count; ++i) {
     const struct take* take = &mine->takes[i];
     const int number = take->number == MINE ? number_in_group() : take->number;
     struct cursor from = {.block = &share_of(take->from)->gives[number]}, to = {.block = &take->block};
     long long there, here;
     for (long long byte = 0; next(&from, &there) && next(&to, &here); ++byte) {
-      const unsigned char wanted = given_byte(start, take->from, there);
+      const unsigned char wanted = given_byte(take->from, there);
       if (taken.at[here] != wanted)
         complain("byte %lld of what came from rank %d is 0x%02x, should be 0x%02x", byte, take->from, taken.at[here], wanted);
       *before(&taken, here) = taken.at[here];
@@ -170,19 +187,30 @@ static void check_taken(const struct share* mine, int start) {
 }
 )";
 
+inline constexpr std::string_view kReductionShare = R"(
+// --- what each rank gives and takes ---
+
+struct share {
+  long long gives, results, first;  // elements: given, taken, and the number of the first that is taken
+  int first_peer, peers;            // whose contributions are combined
+  int one_buffer;
+  long long given_from, given_to, taken_from, taken_to;  // bytes from the buffer arguments
+};
+)";
+
 inline constexpr std::string_view kReduction = R"(
-static void fill_given(const struct share* mine, int start) {
+static void fill_given(const struct share* mine) {
   for (long long i = 0; i < mine->gives; ++i) {
-    const element one = contribution(start, rank, i);
+    const element one = contribution(rank, i);
     memcpy(given.at + i * (long long)sizeof one, &one, sizeof one);
   }
 }
 
-static void check_taken(const struct share* mine, int start) {
+static void check_taken(const struct share* mine) {
   for (long long i = 0; i < mine->results && mine->peers > 0; ++i) {
-    element wanted = contribution(start, mine->first_peer, mine->first + i), found;
+    element wanted = contribution(mine->first_peer, mine->first + i), found;
     for (int peer = 1; peer < mine->peers; ++peer)
-      wanted = combined(wanted, contribution(start, mine->first_peer + peer, mine->first + i));
+      wanted = combined(wanted, contribution(mine->first_peer + peer, mine->first + i));
     memcpy(&found, taken.at + i * (long long)sizeof found, sizeof found);
     if (same(found, wanted)) continue;
     char is[80], should_be[80];
@@ -199,7 +227,11 @@ static void check_taken(const struct share* mine, int start) {
 inline constexpr std::string_view kStatus = R"(
 static void check_status(const MPI_Status* status, int source, int tag, long long bytes) {
   MPI_Count count = 0;
+#if MPI_VERSION >= 4
+  MPI_Get_elements_c(status, MPI_BYTE, &count);
+#else
   MPI_Get_elements_x(status, MPI_BYTE, &count);
+#endif
   if (status->MPI_SOURCE != source) complain("the status names source %d, should be %d", status->MPI_SOURCE, source);
   if (status->MPI_TAG != tag) complain("the status names tag %d, should be %d", status->MPI_TAG, tag);
   if (count != bytes) complain("the status counts %lld bytes, should be %lld", (long long)count, bytes);
@@ -237,23 +269,24 @@ int main(int argc, char** argv) {
   make_communicator();
 @MAKE@
   const struct share* mine = share_of(rank);
-@BUFFERS@
+  given = make_buffer(mine->given_from, mine->given_to);
+  taken = mine->one_buffer ? given : make_buffer(mine->taken_from, mine->taken_to);
 @PREPARE@
-  for (int start = 0; start < STARTS; ++start) {
+  for (start = 0; start < STARTS; ++start) {
     fill(&given);
     fill(&taken);
-    fill_given(mine, start);
+    fill_given(mine);
     remember(&given);
     remember(&taken);
     communicate();
-    check_taken(mine, start);
+    check_taken(mine);
     check_unchanged(&taken, mine->one_buffer ? "buffer" : "receive buffer");
     if (!mine->one_buffer) check_unchanged(&given, "send buffer");
   }
+  const int status = verdict();
 @RELEASE@
   free_buffer(&given);
   if (!mine->one_buffer) free_buffer(&taken);
-  const int status = verdict();
   if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
   MPI_Comm_free(&control);
   MPI_Finalize();

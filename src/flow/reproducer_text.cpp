@@ -326,40 +326,45 @@ std::string program(Plan& plan, const Violation& violation) {
   const bool prepares = mentions(prepare, ";");
 
   std::string out = heading(plan, violation);
-  out += "#include <mpi.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
-  out += fmt::format("enum {{ RANKS = {}, STARTS = {}, GUARD = 64, MINE = -1 }};\n", plan.members.size(), plan.starts);
-  out += kBasics;
-  if (!is_reduction) (out += kLayouts) += '\n' + plan.types.tables();
-  if (!make.empty()) {
-    if (make.find("expect_extent") != std::string::npos) out += kExtents;
-    out += '\n' + plan.types.variables() + function("make_types", make);
-    if (!plan.types.release().empty()) out += function("free_types", plan.types.release());
-  }
-  if (is_reduction) out += plan.element;
-  else out += kBlocks;
-  out += '\n' + shares;
-  if (!is_reduction)
-    out += fmt::format("\nstatic int number_in_group(void) {{ return {}; }}\n",
-                       plan.local > 0 ? fmt::format("rank < {0} ? rank : rank - {0}", plan.local) : "rank");
-  out += is_reduction ? kReduction : kTransfer;
-  if (plan.is_message) out += kStatus;
+  out += "#include <mpi.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
+  if (std::holds_alternative<virtual_world::DistributedGraph>(plan.topology)) out += kNoWeights;
+  out += fmt::format("\nenum {{ RANKS = {}, STARTS = {}, GUARD = 64, MINE = -1 }};\n", plan.members.size(), plan.starts);
+  out += kGlobals;
 
-  out += "\n// --- the call ---\n\n" + function("make_communicator", communicator(plan)) + '\n';
+  out += "\n// --- the call ---\n\n";
+  const bool needs_extents = make.find("expect_extent") != std::string::npos;
+  if (needs_extents) out += "static void expect_extent(MPI_Datatype type, long long extent);\n";
+  if (plan.is_message) out += "static void check_status(const MPI_Status* status, int source, int tag, long long bytes);\n";
+  if (needs_extents || plan.is_message) out += '\n';
+  if (!make.empty()) out += plan.types.variables() + function("make_types", make);
+  const std::string free_types = plan.types.release();
+  if (!free_types.empty()) out += function("free_types", free_types);
+  out += function("make_communicator", communicator(plan)) + '\n';
   for (const char* request : {"request", "send_request", "receive_request"})
     if (mentions(communicate, fmt::format("(&{},", request))) out += fmt::format("static MPI_Request {};\n", request);
   if (prepares) out += function("prepare", by_rank(prepare));
   out += function("communicate", (mentions(communicate, "&status") ? "  MPI_Status status;\n" : "") + by_rank(communicate));
+
+  if (is_reduction) out += kReductionShare;
+  else ((out += kLayouts) += '\n' + plan.types.tables()) += kBlocks;
+  out += '\n' + shares;
+
+  out += kHelpers;
+  if (needs_extents) out += kExtents;
+  if (!is_reduction)
+    out += fmt::format("\nstatic int number_in_group(void) {{ return {}; }}\n",
+                       plan.local > 0 ? fmt::format("rank < {0} ? rank : rank - {0}", plan.local) : "rank");
+  if (is_reduction) (out += plan.element) += kReduction;
+  else out += kTransfer;
+  if (plan.is_message) out += kStatus;
 
   std::string main(kMain);
   const auto put = [&](std::string_view mark, const std::string& text) {
     main.replace(main.find(mark), mark.size() + 1, text);
   };
   put("@MAKE@", make.empty() ? "" : "  make_types();\n");
-  put("@BUFFERS@",
-      "  given = make_buffer(mine->given_from, mine->given_to);\n"
-      "  taken = mine->one_buffer ? given : make_buffer(mine->taken_from, mine->taken_to);\n");
   put("@PREPARE@", prepares ? "  prepare();\n" : "");
-  put("@RELEASE@", by_rank(release) + (plan.types.release().empty() ? "" : "  free_types();\n"));
+  put("@RELEASE@", by_rank(release) + (free_types.empty() ? "" : "  free_types();\n"));
   return out + main;
 }
 

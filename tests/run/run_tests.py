@@ -30,6 +30,7 @@ import divergence
 import explore
 import families
 import faults
+import flow
 import gallery
 import harness
 import hosts
@@ -65,11 +66,12 @@ SUITES = {
     "gallery": gallery.cases,
     "lint": lint.cases,
     "no_alarms": no_alarms.cases,
+    "flow": flow.cases,
     "reductions": reductions.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "reductions"}  # the number of their cases depends on --repeat or --seeds
+SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "reductions"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 

@@ -1,5 +1,6 @@
 #include "frontends/mpi/flow/types.hpp"
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -139,17 +140,29 @@ FlatType as_the_library_says(MPI_Datatype type) {
   return flat;
 }
 
-// Does the library agree on what the type is?
+// Does the library agree on what the type is? One element of bytes that say where they are is packed, by it and by us.
 bool is_packed_otherwise(MPI_Datatype type, const FlatType& flat) {
   constexpr std::int64_t kLargest = 1 << 20;
-  if (flat.solid || flat.true_extent > kLargest) return false;
-  const auto layout = layout_of(type);
-  forget_layout(type);
-  if (!layout->known) return false;
-  bool same = layout->size == flat.size && layout->runs.size() == flat.runs.size() && layout->extent == flat.extent;
-  for (std::size_t i = 0; same && i < flat.runs.size(); ++i)
-    same = layout->runs[i].offset == flat.runs[i].offset && layout->runs[i].size == flat.runs[i].size;
-  return !same;
+  constexpr std::int64_t kMargin = 4096;  // what it takes from elsewhere should not be somebody's
+  if (flat.solid || flat.size == 0 || flat.true_extent > kLargest) return false;
+  std::vector<std::uint8_t> memory(static_cast<std::size_t>(flat.true_extent + 2 * kMargin));
+  std::uint8_t* const element = memory.data() + kMargin - flat.true_lower;
+  std::vector<std::uint8_t> packed(flat.size + 64);
+  for (unsigned shift = 0; shift < 24; shift += 8) {
+    for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i >> shift);
+    int position = 0;
+    using Pack = int (*)(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm);
+    if (library_function<Pack>(Function::Pack)(element, 1, type, packed.data(), static_cast<int>(packed.size()), &position,
+                                               handles().comm_self) != MPI_SUCCESS)
+      return false;
+    if (static_cast<std::uint64_t>(position) != flat.size) return true;
+    const std::uint8_t* at = packed.data();
+    for (const FlatType::Run& run : flat.runs) {
+      if (std::memcmp(at, element + run.offset, static_cast<std::size_t>(run.size)) != 0) return true;
+      at += run.size;
+    }
+  }
+  return false;
 }
 
 struct Book {
@@ -182,8 +195,11 @@ const Type& look_up_type(MPI_Datatype type) {
   const TypeTree tree = tree_of(type);
   made->flat = engine::flatten(tree, kMostRuns);
   made->tree = engine::to_bytes(tree);
-  if (!made->flat.known) {
+  if (made->flat.known && engine::may_lose_padding(tree, made->flat)) {
+    made->flat.known = false;
+  } else if (!made->flat.known) {
     made->flat = as_the_library_says(type);
+    made->flat.known = false;  // whoever reads the log cannot know it either
     // Two of these are not the same because nobody knows what they are.
     for (unsigned shift = 0; shift < 64; shift += 8) made->tree.push_back(static_cast<std::uint8_t>(key >> shift));
   } else {

@@ -1,0 +1,204 @@
+"""`reprise check`: a deliberately faulty MPI below the checker (tests/flow) breaks one real call among thousands, which must be found
+and named; correct programs of other suites, and random ones, must raise nothing. What is left of a run that broke off is checked.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+import families
+import random_programs
+from harness import Case, Skip, available
+
+FLOW = Path(__file__).resolve().parent.parent / "flow"
+RANKS = 4
+CALLS = 600
+PER_REPEAT = 20  # random programs per MPI and unit of --repeat: 100 in `check`, 1000 in `check-long`
+MOST = 1000
+GROUPS = 5
+KNOWN = {("mpich", "isendrecv_any"): {"wrong source", "wrong tag", "wrong count"}}  # docs/library-bugs.md
+
+KNOWN_CALLS = {"mpich": {"MPI_Isendrecv", "MPI_Isendrecv_replace"}}  # the same
+
+# What the checker says about each fault.
+FAULTS = {
+    "contiguous": {"other bytes"},
+    "unpack-order": {"other bytes"},
+    "displacement": {"other bytes"},
+    "direction": {"other bytes"},
+    "send-size": {"other bytes"},
+    "lost-block": {"other bytes"},
+    "swapped-neighbours": {"other bytes"},
+    "in-place": {"other bytes", "wrong reduction"},
+    "stale-start": {"other bytes"},
+    "early": {"other bytes"},
+    "behind": {"written behind the buffer", "written between the elements", "other bytes"},
+    "root": {"other bytes"},
+    "status-source": {"wrong source"},
+    "status-count": {"wrong count"},
+    "skipped-rank": {"wrong reduction"},
+    "accumulate-twice": {"wrong reduction"},
+    "put-shifted": {"other bytes"},
+    "get-stale": {"other bytes"},
+}
+
+
+def check(scene, words, command=(), env=None):
+    trace = ["-o", scene.dir / f"trace-{scene.count}"] if command else []
+    return scene.run([scene.settings.reprise, "check", "--json", *words, *trace, *(["--", *command] if command else [])], 200, env=env,
+                     cwd=scene.dir)
+
+
+def verdict(result):
+    """A launcher may have written to stdout, too, before it."""
+    lines = result.out.splitlines()
+    return json.loads("\n".join(lines[len(lines) - 1 - lines[::-1].index("{"):]))
+
+
+def kinds(found):
+    return {violation["kind"] for violation in found["violations"]}
+
+
+# -- correct programs --------------------------------------------------------------------------------------------------
+
+def clean(name):
+    def test(scene):
+        command, status = families.command_of(scene, name)
+        result = check(scene, [], command)
+        found = verdict(result)
+        known = KNOWN.get((scene.case.mpi, name), set())
+        scene.check(kinds(found) <= known, f"nothing expected: {found['violations'][:3]}", result)
+        scene.check(found["troubles"] == [] and found["intentions"] > 0, "not everything was looked at", result)
+        if status is not None:
+            scene.check(found["exit status"] == status, f"the program's own exit status is {found['exit status']}, not {status}", result)
+        scene.remark = f"{found['intentions']} intentions" + (", and the library's own mistake" if kinds(found) else "")
+    return test
+
+
+def random_clean(seeds):
+    def test(scene):
+        intentions = 0
+        for seed in seeds:
+            ranks, program = random_programs.build(scene, seed)
+            result = check(scene, [], scene.launch(ranks, program))
+            found = verdict(result)
+            scene.check(result.status == 0 and found["violations"] == [], f"seed {seed}: nothing expected: {found['violations'][:3]}", result)
+            intentions += found["intentions"]
+        scene.remark = f"{len(seeds)} programs, {intentions} intentions"
+    return test
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
+
+def built(scene):
+    """(the program, the faulty library), compiled once per test."""
+    mpicc = f"mpicc.{scene.case.mpi}"
+    program, library = scene.dir / "traffic", scene.dir / "faulty.so"
+    for words in ([mpicc, "-O1", "-g", *sorted(FLOW.glob("traffic*.c")), "-o", program, "-lm"],
+                  [mpicc, "-O1", "-g", "-shared", "-fPIC", *sorted(FLOW.glob("faulty*.c")), "-o", library, "-ldl"]):
+        done = subprocess.run(words, capture_output=True, text=True)
+        scene.check(done.returncode == 0, done.stderr)
+    return program, library
+
+
+def traffic(scene, program, seed, **settings):
+    """`settings`: of the faulty library. Reprise does not pass on variables of such names, so they are set in front of the program."""
+    return [f"mpirun.{scene.case.mpi}", "-n", RANKS, "env", *(f"REPRISE_FAULT{name}={value}" for name, value in settings.items()), program, seed,
+            CALLS]
+
+
+def eligible(scene, program, library, seed, fault):
+    """How many calls of each rank this fault could break."""
+    counts = scene.dir / f"counts-{scene.count}"
+    scene.run(traffic(scene, program, seed, _COUNT=counts), 200, env={"LD_PRELOAD": str(library)})
+    words = [line.split() for line in counts.read_text().splitlines()]
+    return {int(rank): int(count) for name, rank, count in words if name == fault}
+
+
+def fault(name, times):
+    def test(scene):
+        program, library = built(scene)
+        told = []
+        for number in range(times):
+            seed = scene.random.randrange(1, 10**6)
+            counts = eligible(scene, program, library, seed, name)
+            ranks = [rank for rank, count in counts.items() if count > 0]
+            if not ranks:
+                raise Skip(f"no call of {scene.case.mpi} can be broken this way")
+            rank = scene.random.choice(ranks)
+            at = scene.random.randrange(counts[rank])
+            log = scene.dir / f"fault-{number}"
+            result = check(scene, ["--no-reproducers"], traffic(scene, program, seed, **{"": name}, _RANK=rank, _AT=at, _LOG=log),
+                           {"LD_PRELOAD": str(library)})
+            found = verdict(result)
+            where = f"{name}, seed {seed}, rank {rank}, call {at}"
+            scene.check(log.exists(), f"{where}: the fault was not applied", result)
+            broken = log.read_text().split()[2]
+            scene.check_status(result, 1, where)
+            blamed = [violation for violation in found["violations"] if not violation["by program"]
+                      and not {call["call"] for call in violation["calls"]} & KNOWN_CALLS.get(scene.case.mpi, set())]
+            shown = {violation["kind"] for violation in blamed}
+            scene.check(shown & FAULTS[name], f"{where}: found {shown}", result)
+            calls = {call["call"] for violation in blamed for call in violation["calls"]}
+            scene.check(any(same_call(broken, call) for call in calls), f"{where}: {broken} is broken, {calls} blamed", result)
+            told.append(broken)
+        scene.remark = ", ".join(told)
+    return test
+
+
+def same_call(broken, blamed):
+    """The call that was broken may have been the completion of the one that is blamed."""
+    completions = ("MPI_Wait", "MPI_Test", "MPI_Start")
+    return broken == blamed or broken.startswith(completions) or broken.replace("Recv", "Send") == blamed.replace("Recv", "Send")
+
+
+# -- runs that broke off ---------------------------------------------------------------------------------------------
+
+def missing(scene):
+    command, _ = families.command_of(scene, "waitall_any")
+    result = check(scene, [], command)
+    trace = verdict(result)["trace"]
+    (scene.dir / trace / "rank-1.messages").unlink()
+    result = check(scene, [trace])
+    found = verdict(result)
+    scene.check_status(result, 2, "a file is missing")
+    scene.check(any("rank-1.messages" in trouble for trouble in found["troubles"]), "the file is not named", result)
+    scene.check(found["violations"] == [] and found["intentions"] > 0 and found["unchecked"], "the rest was to be checked", result)
+
+
+def truncated(scene):
+    command, _ = families.command_of(scene, "many_sites")
+    result = check(scene, [], command)
+    trace = verdict(result)["trace"]
+    file = scene.dir / trace / "rank-0.messages"
+    whole = file.read_bytes()
+    for size in (len(whole) // 2, 100, 10, 0):
+        file.write_bytes(whole[:size])
+        result = check(scene, [trace])
+        found = verdict(result)
+        scene.check_status(result, 2, f"cut off at {size}")
+        scene.check(any("rank-0.messages" in trouble for trouble in found["troubles"]), "the file is not named", result)
+        scene.check(found["violations"] == [], "a file that is cut off is nobody's fault", result)
+
+
+def killed(scene):
+    result = check(scene, [], scene.launch(RANKS, scene.program("long_running"), "--messages", 20000, "--fault", "segv", "--rank", 2,
+                                           "--at", 3000))
+    found = verdict(result)
+    scene.check(found["violations"] == [], f"nothing expected: {found['violations'][:3]}", result)
+    scene.check(found["intentions"] > 1000, "what was done before was to be checked", result)
+    scene.check(found["exit status"] != 0, "the program's end is not told", result)
+
+
+def cases(mpi, repeat):
+    if not available(mpi):
+        return []
+    seeds = range(1, 1 + min(PER_REPEAT * repeat, MOST))
+    size = max(1, len(seeds) // (GROUPS if repeat < 50 else 8 * GROUPS))
+    return ([Case("flow", mpi, f"fault-{name}", fault(name, 1 if repeat < 50 else 20)) for name in FAULTS]
+            + [Case("flow", mpi, f"clean-{name.replace(' ', '-')}", clean(name)) for name in families.PROGRAMS
+               if name.split()[0] not in families.MPI_4_ONLY or mpi == "mpich"]
+            + [Case("flow", mpi, f"seeds-{seeds[at]}-{seeds[min(at + size, len(seeds)) - 1]}", random_clean(seeds[at:at + size]))
+               for at in range(0, len(seeds), size)]
+            + [Case("flow", mpi, "missing-file", missing), Case("flow", mpi, "truncated-file", truncated),
+               Case("flow", mpi, "killed-rank", killed, faults=True)])
