@@ -207,7 +207,9 @@ class MessagePlan {
       const Steps receive = writer.steps(receiving_, {-1, 0, both.comes, both.tag}, "receive_request");
       // A matched receive waits for its message before it begins.
       const bool receive_first = receiving_.mode != Mode::Blocking && receiving_.call.body != "mrecv";
-      if (sending_.call.body == "ssend" && sending_.mode == Mode::Blocking && !receive_first)
+      const bool needs_receive =
+          sending_.call.body == "rsend" || (sending_.call.body == "ssend" && sending_.mode == Mode::Blocking);
+      if (needs_receive && !receive_first)
         throw Impossible{"a process sends to itself in a way that needs threads"};
       put(member, send);
       put(member, receive);

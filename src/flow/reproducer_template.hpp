@@ -5,15 +5,15 @@
 
 namespace reprise::flow::reproducing {
 
-inline constexpr std::string_view kNoWeights = R"(
+inline constexpr std::string_view kNoWeights = R"c(
 #if defined(__GNUC__) && !defined(__clang__)
 // MPI_UNWEIGHTED is no array.
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #pragma GCC diagnostic ignored "-Wstringop-overread"
 #endif
-)";
+)c";
 
-inline constexpr std::string_view kGlobals = R"(
+inline constexpr std::string_view kGlobals = R"c(
 static int rank;
 static int start;  // of a persistent operation, which of them it is
 static MPI_Comm comm;
@@ -25,9 +25,9 @@ struct buffer {
   long long from, to;
 };
 static struct buffer given, taken;
-)";
+)c";
 
-inline constexpr std::string_view kHelpers = R"(
+inline constexpr std::string_view kHelpers = R"c(
 // --- how it is checked ---
 
 static int wrong;  // whether this rank has seen anything wrong
@@ -90,9 +90,9 @@ static void check_unchanged(struct buffer* buffer, const char* name) {
     if (buffer->at[i] != *before(buffer, i))
       complain("byte %lld of the %s is 0x%02x, should still be 0x%02x", i, name, buffer->at[i], *before(buffer, i));
 }
-)";
+)c";
 
-inline constexpr std::string_view kLayouts = R"(
+inline constexpr std::string_view kLayouts = R"c(
 // --- what each rank gives and takes ---
 
 // A datatype as the bytes that it describes, in the order in which they travel: so many copies of `size` bytes, `stride`
@@ -105,9 +105,9 @@ struct layout {
   int run_count;
   long long extent;
 };
-)";
+)c";
 
-inline constexpr std::string_view kExtents = R"(
+inline constexpr std::string_view kExtents = R"c(
 // Libraries do not agree on the bounds of everything. With others the call would not be the same.
 static void expect_extent(MPI_Datatype type, long long extent) {
   MPI_Aint lower, found;
@@ -116,9 +116,9 @@ static void expect_extent(MPI_Datatype type, long long extent) {
   fprintf(stderr, "a datatype has extent %lld in this MPI, %lld where this was seen\n", (long long)found, extent);
   MPI_Abort(MPI_COMM_WORLD, 2);
 }
-)";
+)c";
 
-inline constexpr std::string_view kBlocks = R"(
+inline constexpr std::string_view kBlocks = R"c(
 struct block {
   long long place, count;  // in bytes from the buffer argument, and elements
   const struct layout* layout;
@@ -136,9 +136,9 @@ struct share {
   int one_buffer;
   long long given_from, given_to, taken_from, taken_to;  // bytes from the buffer arguments
 };
-)";
+)c";
 
-inline constexpr std::string_view kTransfer = R"(
+inline constexpr std::string_view kTransfer = R"c(
 // Goes through the bytes of a block in the order in which they travel.
 struct cursor {
   const struct block* block;
@@ -185,9 +185,9 @@ static void check_taken(const struct share* mine) {
     }
   }
 }
-)";
+)c";
 
-inline constexpr std::string_view kReductionShare = R"(
+inline constexpr std::string_view kReductionShare = R"c(
 // --- what each rank gives and takes ---
 
 struct share {
@@ -196,9 +196,9 @@ struct share {
   int one_buffer;
   long long given_from, given_to, taken_from, taken_to;  // bytes from the buffer arguments
 };
-)";
+)c";
 
-inline constexpr std::string_view kReduction = R"(
+inline constexpr std::string_view kReduction = R"c(
 static void fill_given(const struct share* mine) {
   for (long long i = 0; i < mine->gives; ++i) {
     const element one = contribution(rank, i);
@@ -222,9 +222,9 @@ static void check_taken(const struct share* mine) {
   const long long looked_at = mine->one_buffer && mine->gives > mine->results ? mine->gives : mine->results;
   memcpy(before(&taken, 0), taken.at, (size_t)looked_at * sizeof(element));
 }
-)";
+)c";
 
-inline constexpr std::string_view kStatus = R"(
+inline constexpr std::string_view kStatus = R"c(
 static void check_status(const MPI_Status* status, int source, int tag, long long bytes) {
   MPI_Count count = 0;
 #if MPI_VERSION >= 4
@@ -236,9 +236,9 @@ static void check_status(const MPI_Status* status, int source, int tag, long lon
   if (status->MPI_TAG != tag) complain("the status names tag %d, should be %d", status->MPI_TAG, tag);
   if (count != bytes) complain("the status counts %lld bytes, should be %lld", (long long)count, bytes);
 }
-)";
+)c";
 
-inline constexpr std::string_view kMain = R"(
+inline constexpr std::string_view kMain = R"c(
 // Rank 0 hears what the others have seen, and tells them.
 static int verdict(void) {
   int all = wrong, theirs = 0;
@@ -292,6 +292,6 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   return status;
 }
-)";
+)c";
 
 }  // namespace reprise::flow::reproducing

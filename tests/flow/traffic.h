@@ -104,6 +104,7 @@ void arrived(unsigned char* at, const struct flow* flow, int number);  // looks,
 MPI_Comm comm_drawn(void);
 // Even and odd ranks have other types, all of them for the same numbers.
 void two_flows_drawn(struct flow* flows, bool alike);
+void flows_plain(struct flow* flows);  // with as many numbers of a basic type instead
 
 // A communicator and the ranks of MPI_COMM_WORLD in it.
 struct team {

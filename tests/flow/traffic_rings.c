@@ -24,6 +24,14 @@ static void ring_received(const struct team* team, unsigned char* at, const stru
   check_status(status, from, tag, &flows[rank % 2].receive, shape_bytes(&flows[who % 2].send, 1));
 }
 
+void flows_plain(struct flow* flows) {
+  const struct shape drawn = flows[0].send;
+  for (int i = 0; i < 2; ++i) {
+    shape_plain(&flows[i].send, drawn.base < kPair ? drawn.base : kDouble, drawn.count * drawn.elements);
+    flows[i].receive = flows[i].send;
+  }
+}
+
 void two_flows_drawn(struct flow* flows, bool alike) {
   const int base = draw(kBases), elements = elements_drawn();
   for (int i = 0; i < 2; ++i) {
@@ -76,11 +84,10 @@ void send_and_receive(void) {
   const int shift = draw(size), how = draw(2);
 #if MPI_VERSION >= 4
   struct flow* own = &flows[rank % 2];
-  const int elements = own->send.count * own->send.elements, base = own->send.base < kPair ? own->send.base : kInt;
-  for (int i = 0; i < 2; ++i) {
-    shape_plain(&flows[i].send, base, elements);
-    if (flows[i].receive.base == kPair) shape_plain(&flows[i].receive, base, elements);
-  }
+  struct shape drawn[2] = {flows[0].receive, flows[1].receive};
+  flows_plain(flows);
+  for (int i = 0; i < 2; ++i)
+    if (drawn[i].base < kPair) flows[i].receive = drawn[i];
   const struct team* team = &teams[kWorld];
   unsigned char *from_here = side(own, true, 0), *at = side(own, false, 0);
   int to, from;

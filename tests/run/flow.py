@@ -2,8 +2,10 @@
 and named; correct programs of other suites, and random ones, must raise nothing. What is left of a run that broke off is checked.
 """
 
+import functools
 import json
 import subprocess
+import threading
 from pathlib import Path
 
 import families
@@ -90,15 +92,28 @@ def random_clean(seeds):
 
 # -- faults ------------------------------------------------------------------------------------------------------------
 
+@functools.cache
+def lock_of(mpi):
+    return threading.Lock()
+
+
 def built(scene):
-    """(the program, the faulty library), compiled once per test."""
+    """(the program, the faulty library), compiled once per MPI."""
     mpicc = f"mpicc.{scene.case.mpi}"
-    program, library = scene.dir / "traffic", scene.dir / "faulty.so"
+    directory = scene.settings.scratch / f"flow-{scene.case.mpi}"
+    program, library = directory / "traffic", directory / "faulty.so"
+    with lock_of(scene.case.mpi):
+        if not library.exists():
+            compile_both(scene, mpicc, directory, program, library)
+    return program, library
+
+
+def compile_both(scene, mpicc, directory, program, library):
+    directory.mkdir(exist_ok=True)
     for words in ([mpicc, "-O1", "-g", *sorted(FLOW.glob("traffic*.c")), "-o", program, "-lm"],
                   [mpicc, "-O1", "-g", "-shared", "-fPIC", *sorted(FLOW.glob("faulty*.c")), "-o", library, "-ldl"]):
         done = subprocess.run(words, capture_output=True, text=True)
         scene.check(done.returncode == 0, done.stderr)
-    return program, library
 
 
 def traffic(scene, program, seed, **settings):

@@ -1,13 +1,14 @@
 #include "frontends/mpi/flow/guard.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+
+#include "frontends/mpi/flow/operation.hpp"
 
 namespace reprise::mpi::flow {
 namespace {
@@ -95,7 +96,7 @@ Guard::Guard(std::span<const Block> takes, std::span<const Block> gives, const v
   for (std::size_t i = 0; i < takes_.size(); ++i) {
     const Region& region = takes_[i].region;
     const Span own = all[i];
-    if (!own.from) continue;
+    if (!own.from || may_be_in_window(own.from) || may_be_in_window(own.to)) continue;
     const std::uint8_t* end = std::min(own.to + kBand, end_of_room(own.to));
     for (std::size_t j = 0; j < count; ++j)
       if (all[j].from && all[j].meets({own.to, end})) end = std::max(own.to, all[j].from);

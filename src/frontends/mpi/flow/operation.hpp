@@ -85,6 +85,12 @@ class Description {
   bool is_probe() const { return shape_.form == trace::IntentionForm::Probe; }
   std::span<const Block> given() const { return gives_.all(); }
   std::span<const Block> taken() const { return takes_.all(); }
+  // Everything that it writes: also the result of a reduction.
+  Blocks written() const {
+    Blocks all = takes_;
+    if (combined_to_.count > 0) all.push_back({combined_to_});
+    return all;
+  }
 
  private:
   std::vector<std::uint8_t> samples(const Region& region, std::uint64_t all, std::uint64_t first) const;
@@ -104,8 +110,8 @@ Told told(const MPI_Status& status, int error, bool may_be_cancelled);
 
 // May memory beside what is under way be looked at?
 bool may_guard();
-// How many windows there are: others may write to them at any time.
-std::atomic<int>& windows();
+// Others may write there at any time: it is in a window, or nobody knows where windows are.
+bool may_be_in_window(const void* address);
 
 // A call that is complete when it returns.
 template <class Call>
@@ -117,8 +123,10 @@ int follow(Description& description, MPI_Status* programs, Call call) {
   description.look_at_given(given);
   const std::vector<std::uint8_t> contribution = description.contribution();
   std::optional<Guard> guard;
-  if (may_guard() && !description.taken().empty())
-    guard.emplace(description.taken(), description.given(), programs == MPI_STATUS_IGNORE ? nullptr : programs, sizeof *programs);
+  Blocks written;
+  if (may_guard()) written = description.written();
+  if (!written.empty())
+    guard.emplace(written.all(), description.given(), programs == MPI_STATUS_IGNORE ? nullptr : programs, sizeof *programs);
   bool logged = false;
   const auto log = [&](int rc) {
     if (std::exchange(logged, true)) return;

@@ -138,8 +138,7 @@ struct FollowedRequests {
 }  // namespace
 
 bool may_guard() {
-  return !engine::has_threads() && g_under_way.load(std::memory_order_relaxed) == 0 && !t_state.called_back &&
-         windows().load(std::memory_order_relaxed) == 0;
+  return !engine::has_threads() && g_under_way.load(std::memory_order_relaxed) == 0 && !t_state.called_back;
 }
 
 void post(Description&& description, const Digests& given, const std::vector<std::uint8_t>& contribution, MPI_Request request,
@@ -175,11 +174,6 @@ std::optional<std::uint64_t> take_message(MPI_Message message) {
   const std::uint64_t post = found->second;
   table().messages.erase(found);
   return post;
-}
-
-std::atomic<int>& windows() {
-  static std::atomic<int> count{0};
-  return count;
 }
 
 void put_completion() {

@@ -31,6 +31,7 @@ struct Window {
   std::uint64_t size = 0;
   std::vector<int> units;  // displacement units of all
   bool is_followed = false;
+  bool is_anywhere = false;  // memory comes and goes
   std::vector<std::uint8_t> before;
   std::vector<Access> accesses;
   std::unordered_map<int, int> locks;  // target -> kind
@@ -99,6 +100,14 @@ std::vector<int> ranks_of(MPI_Group group, MPI_Comm comm) {
 }
 
 }  // namespace
+
+bool may_be_in_window(const void* address) {
+  const auto* const at = static_cast<const std::uint8_t*>(address);
+  const Spin spin(&book().lock);
+  for (const auto& [handle, one] : book().all)
+    if (one->is_anywhere || (at >= one->base && at <= one->base + one->size)) return true;
+  return false;
+}
 
 // --- accesses --------------------------------------------------------------------------------------------------------
 
@@ -274,7 +283,6 @@ void Window::tidy_letters(bool wait) {
 // --- windows ---------------------------------------------------------------------------------------------------------
 
 void window_made(MPI_Win win, MPI_Comm comm, bool is_shared) {
-  windows().fetch_add(1, std::memory_order_relaxed);
   auto made = std::make_unique<Window>();
   made->group = group_of(comm);
   void* base = nullptr;
@@ -293,6 +301,7 @@ void window_made(MPI_Win win, MPI_Comm comm, bool is_shared) {
   ask(win, MPI_WIN_DISP_UNIT, &unit, &found);
   int mine = found ? *unit : 1;
   made->base = static_cast<std::uint8_t*>(base);
+  made->is_anywhere = is_dynamic;
   made->is_followed = made->group && is_logging() && !is_shared && !is_dynamic;
   if (made->is_followed) {
     made->units.resize(made->group->local.size());
@@ -307,7 +316,6 @@ void window_made(MPI_Win win, MPI_Comm comm, bool is_shared) {
 }
 
 void window_freed(MPI_Win win) {
-  windows().fetch_sub(1, std::memory_order_relaxed);
   std::unique_ptr<Window> gone;
   {
     const Spin spin(&book().lock);
