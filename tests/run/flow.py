@@ -15,12 +15,14 @@ from harness import Case, Skip, available
 FLOW = Path(__file__).resolve().parent.parent / "flow"
 RANKS = 4
 CALLS = 600
-PER_REPEAT = 20  # random programs per MPI and unit of --repeat: 100 in `check`, 1000 in `check-long`
+PER_REPEAT = 2  # random programs per MPI and unit of --repeat
 MOST = 1000
 GROUPS = 5
 KNOWN = {("mpich", "isendrecv_any"): {"wrong source", "wrong tag", "wrong count"}}  # docs/library-bugs.md
 
 KNOWN_CALLS = {"mpich": {"MPI_Isendrecv", "MPI_Isendrecv_replace"}}  # the same
+
+OWN_OPERATION = "a reduction with an operation of the program's own"
 
 # What the checker says about each fault.
 FAULTS = {
@@ -125,33 +127,46 @@ def traffic(scene, program, seed, **settings):
 def eligible(scene, program, library, seed, fault):
     """How many calls of each rank this fault could break."""
     counts = scene.dir / f"counts-{scene.count}"
-    scene.run(traffic(scene, program, seed, _COUNT=counts), 200, env={"LD_PRELOAD": str(library)})
+    result = scene.run(traffic(scene, program, seed, _COUNT=counts), 200, env={"LD_PRELOAD": str(library)})
+    if result.status != 0:
+        return None
     words = [line.split() for line in counts.read_text().splitlines()]
     return {int(rank): int(count) for name, rank, count in words if name == fault}
+
+
+def break_one(scene, name, program, library):
+    """One call is broken, wherever chance wants it. (what is said, the verdict, where, the call)"""
+    counts = None
+    for _ in range(10):  # some are too much for the library itself (docs/library-bugs.md)
+        seed = scene.random.randrange(1, 10**6)
+        counts = eligible(scene, program, library, seed, name)
+        if counts is not None:
+            break
+    scene.check(counts is not None, "the program fails without any fault")
+    ranks = [rank for rank, count in counts.items() if count > 0]
+    if not ranks:
+        raise Skip(f"no call of {scene.case.mpi} can be broken this way")
+    rank = scene.random.choice(ranks)
+    at = scene.random.randrange(counts[rank])
+    log = scene.dir / f"fault-{scene.count}"
+    result = check(scene, ["--no-reproducers"], traffic(scene, program, seed, **{"": name}, _RANK=rank, _AT=at, _LOG=log),
+                   {"LD_PRELOAD": str(library)})
+    where = f"{name}, seed {seed}, rank {rank}, call {at}"
+    scene.check(log.exists(), f"{where}: the fault was not applied", result)
+    return result, verdict(result), where, log.read_text().split()[2]
 
 
 def fault(name, times):
     def test(scene):
         program, library = built(scene)
         told = []
-        for number in range(times):
-            seed = scene.random.randrange(1, 10**6)
-            counts = eligible(scene, program, library, seed, name)
-            ranks = [rank for rank, count in counts.items() if count > 0]
-            if not ranks:
-                raise Skip(f"no call of {scene.case.mpi} can be broken this way")
-            rank = scene.random.choice(ranks)
-            at = scene.random.randrange(counts[rank])
-            log = scene.dir / f"fault-{number}"
-            result = check(scene, ["--no-reproducers"], traffic(scene, program, seed, **{"": name}, _RANK=rank, _AT=at, _LOG=log),
-                           {"LD_PRELOAD": str(library)})
-            found = verdict(result)
-            where = f"{name}, seed {seed}, rank {rank}, call {at}"
-            scene.check(log.exists(), f"{where}: the fault was not applied", result)
-            broken = log.read_text().split()[2]
-            scene.check_status(result, 1, where)
+        while len(told) < times:
+            result, found, where, broken = break_one(scene, name, program, library)
             blamed = [violation for violation in found["violations"] if not violation["by program"]
                       and not {call["call"] for call in violation["calls"]} & KNOWN_CALLS.get(scene.case.mpi, set())]
+            if not blamed and OWN_OPERATION in found["unchecked"] and any(part in broken for part in ("educe", "can")):
+                continue  # that is not checked (docs/check.md): another place
+            scene.check_status(result, 1, where)
             shown = {violation["kind"] for violation in blamed}
             scene.check(shown & FAULTS[name], f"{where}: found {shown}", result)
             calls = {call["call"] for violation in blamed for call in violation["calls"]}
@@ -208,7 +223,7 @@ def killed(scene):
 def cases(mpi, repeat):
     if not available(mpi):
         return []
-    seeds = range(1, 1 + min(PER_REPEAT * repeat, MOST))
+    seeds = range(1, 1 + (PER_REPEAT * repeat if repeat < 50 else MOST))
     size = max(1, len(seeds) // (GROUPS if repeat < 50 else 8 * GROUPS))
     return ([Case("flow", mpi, f"fault-{name}", fault(name, 1 if repeat < 50 else 20)) for name in FAULTS]
             + [Case("flow", mpi, f"clean-{name.replace(' ', '-')}", clean(name)) for name in families.PROGRAMS
