@@ -87,6 +87,7 @@ int shape_span(const struct shape* shape, int times);   // in memory
 int shape_step(const struct shape* shape);              // from one shape to the next
 // The number of elements of a message: often few, sometimes none, sometimes thousands.
 int elements_drawn(void);
+int base_drawn(int elements);
 
 // What `to` at `at` holds when it has received `times` shapes of what `who` sends from its buffer `number`.
 void expect(void* at, const struct shape* to, int who, int number, const struct shape* from, int offset, int times);

@@ -99,8 +99,7 @@ void gather(void) {
 }
 
 void scatter(void) {
-  // From a root that is not the first rank, large blocks with gaps are taken for truncated.
-  SETTING(kPersistence | kLargeTypes);
+  SETTING(kPersistence);
   const bool in_place = at_root && it.in_place;
   const int span = at_root ? shape_span(s, peers) : 0;
   unsigned char* from = take(span, kSend);

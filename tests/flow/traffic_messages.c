@@ -2,7 +2,7 @@
 #include "traffic.h"
 
 void flow_drawn(struct flow* flow, bool room_for_more) {
-  const int base = draw(kBases), elements = elements_drawn();
+  const int elements = elements_drawn(), base = base_drawn(elements);
   const int more = room_for_more && chance(3) ? 1 + draw(24) : 0;
   shape_draw(&flow->send, base, elements);
   shape_draw(&flow->receive, base, elements + more);

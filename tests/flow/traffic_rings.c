@@ -33,7 +33,7 @@ void flows_plain(struct flow* flows) {
 }
 
 void two_flows_drawn(struct flow* flows, bool alike) {
-  const int base = draw(kBases), elements = elements_drawn();
+  const int elements = elements_drawn(), base = base_drawn(elements);
   for (int i = 0; i < 2; ++i) {
     shape_draw(&flows[i].send, base, elements);
     shape_draw(&flows[i].receive, base, elements);
