@@ -107,10 +107,12 @@ static void run_collective(struct scenario* s, const struct family* family) {
   struct layout* l = KEEP(struct layout, 1);
   struct draw* d = &s->draw;
   l->what = (enum collective)family->code;
-  plan_comm(d, &s->comm, kAny);
+  plan_comm(s, kAny);
   const struct comm* c = &s->comm;
   const bool inter = c->remote > 0;
-  draw_sides(s, &l->sides, false);
+  l->in_place = draw_chance(d, 25) && c->kind != kInter && l->what != kBcast;
+  // MPI 3.1, 5.8: in place, what is sent and what is received must have the same type map.
+  draw_sides(s, &l->sides, l->in_place && to_each(l->what));
   const int blocks = l->what == kBcast ? 1 : world_size;
   l->units[0] = draw_units(d, &l->sides, blocks);
   l->units[1] = draw_units(d, &l->sides, blocks);
@@ -119,7 +121,6 @@ static void run_collective(struct scenario* s, const struct family* family) {
   const uint64_t root = draw_bits(d);
   const int root_group = inter && c->side != l->root_side ? c->remote : c->size;
   l->root = (int)(root % (uint64_t)(root_group ? root_group : 1));
-  l->in_place = draw_chance(d, 25) && c->kind != kInter && l->what != kBcast;
   l->bare = draw_chance(d, 50);
   const int calls = draw_chance(d, 30) && s->variant != kBlocking ? 2 : 1;
   char root_text[60] = "", count_text[60] = "counts drawn";
@@ -172,7 +173,7 @@ static void leave(const struct scenario* s, struct exchange* x, int start) {
 
 static void run_barrier(struct scenario* s, const struct family* family) {
   (void)family;
-  plan_comm(&s->draw, &s->comm, kAny);
+  plan_comm(s, kAny);
   s->large = false;
   describe(s, function_name(s, "Barrier"), "%s", "");
   if (!begin(s)) return;

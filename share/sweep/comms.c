@@ -66,15 +66,16 @@ static void plan_groups(struct draw* d, struct comm* c) {
   c->member = c->rank >= 0;
 }
 
-void plan_comm(struct draw* d, struct comm* c, enum comm_choice choice) {
+void plan_comm(struct scenario* s, enum comm_choice choice) {
+  struct draw* const d = &s->draw;
+  struct comm* const c = &s->comm;
   static const enum comm_kind intra[] = {kWorld, kWorld, kDup,  kSplit, kReversed,  kSelf,
                                          kSubset, kMerged, kCart, kGraph, kDistGraph, kDistGraphAdjacent};
   static const enum comm_kind topologies[] = {kCart, kCart, kCart, kGraph, kDistGraph, kDistGraphAdjacent};
-  const bool inter = draw_chance(d, 25);
   const int pick = below(d, 12);
   memset(c, 0, sizeof *c);
   c->handle = MPI_COMM_NULL;
-  c->kind = choice == kTopology ? topologies[pick % 6] : choice == kAny && inter ? kInter : intra[pick];
+  c->kind = choice == kTopology ? topologies[pick % 6] : choice == kAny && s->inter ? kInter : intra[pick];
   if ((c->kind == kInter || c->kind == kMerged) && world_size < 2) c->kind = kDup;
   c->way = below(d, 4);
   c->shuffle = draw_bits(d);

@@ -58,7 +58,8 @@ struct comm {
 
 enum comm_choice { kIntra, kAny, kTopology };
 
-void plan_comm(struct draw* d, struct comm* c, enum comm_choice choice);
+struct scenario;
+void plan_comm(struct scenario* s, enum comm_choice choice);
 // False if MPI refused it.
 bool make_comm(struct comm* c);
 void free_comm(struct comm* c);

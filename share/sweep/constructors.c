@@ -1,19 +1,8 @@
 // The constructors of derived datatypes. For each, next to the call of MPI, the places of the parts as the standard defines
 // them; from these the type map, the bounds and the size.
-#include "types.h"
+#include "constructors.h"
 
 #include <stdarg.h>
-
-enum { kMostParts = 256 };
-
-struct part {
-  const struct type* type;
-  ptrdiff_t at;
-};
-struct parts {
-  int count;
-  struct part part[kMostParts];
-};
 
 struct request {  // for a datatype: `repeats` times a pattern of basic datatypes
   const int* basic;
@@ -23,8 +12,7 @@ struct request {  // for a datatype: `repeats` times a pattern of basic datatype
 
 static struct type* build(struct draw* d, struct request want, int depth);
 
-// Adds to the text that says how a type was made.
-__attribute__((format(printf, 2, 3))) static const char* form(const char* text, const char* format, ...) {
+const char* form(const char* text, const char* format, ...) {
   if (!options.explain) return "";
   const size_t room = 4000, used = text ? strlen(text) : 0;
   char* longer = keep(room);
@@ -36,7 +24,7 @@ __attribute__((format(printf, 2, 3))) static const char* form(const char* text, 
   return longer;
 }
 
-static void put(struct parts* parts, const struct type* type, ptrdiff_t at) {
+void put(struct parts* parts, const struct type* type, ptrdiff_t at) {
   if (parts->count >= kMostParts) abort();
   parts->part[parts->count++] = (struct part){type, at};
 }
@@ -123,21 +111,21 @@ static struct type* resize(const struct type* part, ptrdiff_t lb, ptrdiff_t exte
 }
 
 // What MPI says about it.
-static bool verify(struct type* t, bool may_pad) {
+static bool verify(struct type* t, bool is_struct) {
   int size;
   MPI_Aint lb, extent, true_lb, true_extent;
   if (is_refused()) return false;
   if (!DO(MPI_Type_size(t->handle, &size)) || !DO(MPI_Type_get_extent(t->handle, &lb, &extent)) ||
       !DO(MPI_Type_get_true_extent(t->handle, &true_lb, &true_extent)))
     return false;
-  // MPI 3.1, 4.1.6: the extent of a type without explicit bounds may be rounded up for the alignment of its parts. What
-  // that is, the library may see differently from the compiler (16 bytes for double _Complex, say).
-  for (ptrdiff_t align = 2; may_pad && !t->bounds_set && align <= 16; align *= 2)
+  // MPI 3.1, 4.1.6: the extent of a type without explicit bounds is rounded up for the alignment of its parts. What that is,
+  // the library may see differently from the compiler (16 bytes for double _Complex, say).
+  for (ptrdiff_t align = 2; !t->bounds_set && align <= 16; align *= 2)
     if (extent == round_up(t->extent, align)) t->extent = extent;
   if ((size_t)size != t->size) wrong("%s: MPI_Type_size is %d, should be %zu", t->name, size, t->size);
   const bool bounds = lb == t->lb && extent == t->extent;
-  if (!bounds && may_pad && t->bounds_set) remark("bounds of a struct with a member whose bounds were set");
-  else if (!bounds && may_pad) remark("bounds of a struct");
+  if (!bounds && is_struct && t->bounds_set) remark("bounds of a struct with a member whose bounds were set");
+  else if (!bounds && is_struct) remark("bounds of a struct");
   if (!bounds)
     wrong("%s: lower bound and extent are %ld and %ld, should be %ld and %ld", t->name, (long)lb, (long)extent, (long)t->lb,
           (long)t->extent);
@@ -147,7 +135,7 @@ static bool verify(struct type* t, bool may_pad) {
   return !is_wrong();
 }
 
-static struct type* finish(const char* name, const struct type* part, MPI_Datatype handle, const struct parts* parts) {
+struct type* finish(const char* name, const struct type* part, MPI_Datatype handle, const struct parts* parts) {
   struct type* t = KEEP(struct type, 1);
   t->handle = handle;
   if (part && part->entries > 1) snprintf(t->name, sizeof t->name, "%s of %.60s", name, part->name);
@@ -157,7 +145,7 @@ static struct type* finish(const char* name, const struct type* part, MPI_Dataty
   return t;
 }
 
-static int divisor(struct draw* d, int n) {
+int divisor(struct draw* d, int n) {
   int candidate = (int)draw_between(d, 1, n);
   while (n % candidate) --candidate;
   return candidate;
@@ -260,105 +248,6 @@ static struct type* vector(struct draw* d, int items, const struct type* part, b
   return t;
 }
 
-static void set_array_bounds(struct type* t, const int* sizes, int dims, ptrdiff_t unit) {
-  t->lb = 0;
-  t->extent = unit;
-  for (int i = 0; i < dims; ++i) t->extent *= sizes[i];
-  t->bounds_set = true;
-}
-
-// The items of an array whose index in each dimension is in that dimension's list.
-static void put_array(struct parts* parts, const struct type* part, int dims, const int* sizes, int order,
-                      int lists[][kMostParts], const int* lengths) {
-  int at[3] = {0, 0, 0}, total = 1;
-  for (int i = 0; i < dims; ++i) total *= lengths[i];
-  for (int n = 0; n < total; ++n) {
-    ptrdiff_t place = 0;
-    for (int i = 0; i < dims; ++i) {
-      const int dim = order == MPI_ORDER_C ? i : dims - 1 - i;  // the slowest first
-      place = place * sizes[dim] + lists[dim][at[dim]];
-    }
-    put(parts, part, place * part->extent);
-    for (int i = dims - 1; i >= 0; --i) {
-      const int dim = order == MPI_ORDER_C ? i : dims - 1 - i;
-      if (++at[dim] < lengths[dim]) break;
-      at[dim] = 0;
-    }
-  }
-}
-
-static struct type* subarray(struct draw* d, int items, const struct type* part) {
-  struct parts parts = {0};
-  static int lists[3][kMostParts];
-  const int dims = (int)draw_between(d, 1, 3), order = draw_chance(d, 50) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
-  int sizes[3], lengths[3], starts[3];
-  for (int i = 0; i < dims; ++i) {
-    lengths[i] = i == dims - 1 ? items : divisor(d, items);
-    items /= lengths[i];
-    starts[i] = (int)draw_between(d, 0, 2);
-    sizes[i] = starts[i] + lengths[i] + (int)draw_between(d, 0, 2);
-    for (int k = 0; k < lengths[i]; ++k) lists[i][k] = starts[i] + k;
-  }
-  put_array(&parts, part, dims, sizes, order, lists, lengths);
-  MPI_Datatype handle = MPI_DATATYPE_NULL;
-  DO(MPI_Type_create_subarray(dims, sizes, lengths, starts, order, part->handle, &handle));
-  struct type* t = finish("subarray", part, handle, &parts);
-  t->form = form(NULL, "subarray(%s, ", order == MPI_ORDER_C ? "C" : "Fortran");
-  for (int i = 0; i < dims; ++i) t->form = form(t->form, "%d of %d from %d, ", lengths[i], sizes[i], starts[i]);
-  t->form = form(t->form, "%s)", part->form);
-  set_array_bounds(t, sizes, dims, part->extent);
-  return t;
-}
-
-static struct type* darray(struct draw* d, int items, const struct type* part) {
-  struct parts parts = {0};
-  static int lists[3][kMostParts];
-  const int dims = (int)draw_between(d, 1, 2), order = draw_chance(d, 50) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
-  int sizes[3], lengths[3], kinds[3], arguments[3], processes[3], rank = 0, all = 1;
-  for (int i = 0; i < dims; ++i) {
-    const int n = lengths[i] = i == dims - 1 ? items : divisor(d, items);
-    items /= n;
-    processes[i] = (int)draw_between(d, 1, 3);
-    const int mine = (int)draw_below(d, processes[i]), kind = (int)draw_below(d, 3);
-    arguments[i] = MPI_DISTRIBUTE_DFLT_DARG;
-    if (kind == 0) {
-      kinds[i] = MPI_DISTRIBUTE_NONE;
-      processes[i] = 1;
-      sizes[i] = n;
-      for (int k = 0; k < n; ++k) lists[i][k] = k;
-    } else if (kind == 1) {
-      // By default, a block is the size divided by the processes, rounded up.
-      kinds[i] = MPI_DISTRIBUTE_BLOCK;
-      sizes[i] = n * processes[i];
-      for (int k = 0; k < n; ++k) lists[i][k] = mine * n + k;
-      if (draw_chance(d, 50)) arguments[i] = n;
-    } else {
-      // Blocks of `each` in turn, the last one of this process perhaps shorter because the array ends there.
-      kinds[i] = MPI_DISTRIBUTE_CYCLIC;
-      const int each = (int)draw_between(d, 1, n), full = (n - 1) / each, rest = n - full * each;
-      arguments[i] = each;
-      if (each == 1 && draw_chance(d, 50)) arguments[i] = MPI_DISTRIBUTE_DFLT_DARG;
-      sizes[i] = full * processes[i] * each + mine * each + rest;
-      for (int k = 0; k < n; ++k) lists[i][k] = (k / each * processes[i] + mine) * each + k % each;
-    }
-    // The grid of processes is always in row-major order.
-    rank = rank * processes[i] + (processes[i] > 1 ? mine : 0);
-    all *= processes[i];
-  }
-  put_array(&parts, part, dims, sizes, order, lists, lengths);
-  MPI_Datatype handle = MPI_DATATYPE_NULL;
-  DO(MPI_Type_create_darray(all, rank, dims, sizes, kinds, arguments, processes, order, part->handle, &handle));
-  struct type* t = finish("darray", part, handle, &parts);
-  t->form = form(NULL, "darray(%d, %d, %s, ", all, rank, order == MPI_ORDER_C ? "C" : "Fortran");
-  for (int i = 0; i < dims; ++i)
-    t->form = form(t->form, "%d over %d, %s %d, ", sizes[i], processes[i],
-                   kinds[i] == MPI_DISTRIBUTE_NONE ? "none" : kinds[i] == MPI_DISTRIBUTE_BLOCK ? "block" : "cyclic",
-                   arguments[i] == MPI_DISTRIBUTE_DFLT_DARG ? 0 : arguments[i]);
-  t->form = form(t->form, "%s)", part->form);
-  set_array_bounds(t, sizes, dims, part->extent);
-  return t;
-}
-
 // Members of different types, which together have the signature, in any order in memory.
 static struct type* structure(struct draw* d, struct request want, int depth) {
   struct parts parts = {0};
@@ -380,6 +269,11 @@ static struct type* structure(struct draw* d, struct request want, int depth) {
       lengths[n] = 1;
       i += some == want.length ? 1 : some;
     }
+  }
+  // A member of no items adds nothing, neither data nor bounds.
+  if (draw_chance(d, 5)) {
+    members[n] = basic_type((int)draw_below(d, basics_count));
+    lengths[n++] = 0;
   }
   draw_order(d, n, order);
   const bool in_order = draw_chance(d, 60);
@@ -407,11 +301,11 @@ static struct type* structure(struct draw* d, struct request want, int depth) {
 
 static struct type* build(struct draw* d, struct request want, int depth) {
   struct type* t = NULL;
-  bool may_pad = false;
+  bool is_struct = false;
   if (want.repeats == 1 && want.length == 1 && (depth <= 0 || draw_chance(d, 60))) return basic_type(want.basic[0]);
   if ((want.repeats == 1 && want.length > 1) || (depth > 0 && draw_chance(d, 12))) {
     t = structure(d, want, depth);
-    may_pad = true;
+    is_struct = true;
   } else {
     // Items of a part that has the signature of a fraction of the whole.
     const int items = depth <= 0 ? want.repeats : want.repeats / divisor(d, want.repeats);
@@ -462,9 +356,9 @@ static struct type* build(struct draw* d, struct request want, int depth) {
   }
   // Libraries differ in the bounds of a struct with a member whose bounds were set: then they are mostly set anew, so that
   // the rest is tested, too.
-  if (may_pad && t->bounds_set && draw_chance(d, 95))
+  if (is_struct && t->bounds_set && draw_chance(d, 95))
     t = resize(t, t->low, round_up(t->high - t->low, t->align) + t->align * draw_between(d, 0, 2));
-  if (!verify(t, may_pad)) return t;
+  if (!verify(t, is_struct)) return t;
   if (tiles(t, t->extent)) return t;
   t = resize(t, t->low, round_up(t->high - t->low, t->align));
   verify(t, false);

@@ -84,7 +84,7 @@ static void run_neighbourhood(struct scenario* s, const struct family* family) {
   struct draw* d = &s->draw;
   struct web* w = KEEP(struct web, 1);
   w->what = (enum collective)family->code;
-  plan_comm(d, &s->comm, kTopology);
+  plan_comm(s, kTopology);
   draw_sides(s, &w->sides, false);
   w->units = draw_units(d, &w->sides, 2 * kMostDims);
   const int calls = draw_chance(d, 25) && s->variant != kBlocking ? 2 : 1;

@@ -23,7 +23,7 @@ static void run_transfer(struct scenario* s, const struct family* family) {
   const bool put = family->code == kPut;
   struct window* w = KEEP(struct window, 1);
   struct sides* sides = KEEP(struct sides, 1);
-  plan_comm(d, &s->comm, kIntra);
+  plan_comm(s, kIntra);
   draw_sides(s, sides, false);
   const long units = draw_units(d, sides, world_size);
   draw_window(s, w);
@@ -148,7 +148,7 @@ static void run_accumulate(struct scenario* s, const struct family* family) {
   struct draw* d = &s->draw;
   struct window* w = KEEP(struct window, 1);
   struct pile* p = KEEP(struct pile, 1);
-  plan_comm(d, &s->comm, kIntra);
+  plan_comm(s, kIntra);
   p->fetches = family->code == 1;
   draw_window(s, w);
   draw_pile(s, p);

@@ -16,10 +16,10 @@ typedef PAIR(int) int_int;
 typedef PAIR(short) short_int;
 typedef PAIR(long double) long_double_int;
 
-#define NUMBER(handle, number, T) {handle, #handle, number, sizeof(T), sizeof(T), 0, false}
-#define MULTI(handle, T) {handle, #handle, kSigned, sizeof(T), sizeof(T), 0, true}
-#define COMPLEX(handle, T) {handle, #handle, kComplex, sizeof(T) / 2, sizeof(T), 0, false}
-#define PAIRED(handle, number, T, P) {handle, #handle, number, sizeof(T), sizeof(P), offsetof(P, index), false}
+#define NUMBER(handle, number, T) {handle, #handle, number, sizeof(T), sizeof(T), 0, _Alignof(T), false}
+#define MULTI(handle, T) {handle, #handle, kSigned, sizeof(T), sizeof(T), 0, _Alignof(T), true}
+#define COMPLEX(handle, T) {handle, #handle, kComplex, sizeof(T) / 2, sizeof(T), 0, _Alignof(T), false}
+#define PAIRED(handle, number, T, P) {handle, #handle, number, sizeof(T), sizeof(P), offsetof(P, index), _Alignof(P), false}
 static const struct kind kinds[] = {
     NUMBER(MPI_SIGNED_CHAR, kSigned, signed char),
     NUMBER(MPI_UNSIGNED_CHAR, kUnsigned, unsigned char),
@@ -91,15 +91,11 @@ static void draw_legal(struct draw* d, struct reduction* r, int extras) {
   type->piece = KEEP(struct piece, 1);
   type->piece[0].length = type->size = (size_t)r->kind->extent;
   type->extent = type->high = r->kind->extent;
-  // Enough for every part of it.
-  type->align = r->kind->size < 16 ? r->kind->size : 16;
+  type->align = r->kind->align;
   r->type = type;
   r->per_item = 1;
   r->whole = draw_chance(d, 50);
-  // In C unsigned numbers wrap around; the standard of MPI says nothing about it, so such cases are marked.
-  r->wraps = draw_chance(d, 10);
-  r->wraps &= (r->operation == kSum || r->operation == kProd) && r->kind->number == kUnsigned;
-  snprintf(r->text, sizeof r->text, "%s, %s%s", operation_names[r->operation], r->kind->name, r->wraps ? ", overflowing" : "");
+  snprintf(r->text, sizeof r->text, "%s, %s", operation_names[r->operation], r->kind->name);
 }
 
 void draw_accumulation(struct scenario* s, struct reduction* r, bool fetches) { draw_legal(&s->draw, r, fetches ? 2 : 1); }
@@ -198,6 +194,7 @@ static uint64_t narrow(const struct kind* k, uint64_t bits) {
   return k->number == kSigned ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits << unused >> unused;
 }
 
+// Never so great that a sum or product overflows: the standard does not say what that results in.
 static uint64_t integer_value(const struct reduction* r, struct source from, uint64_t h, bool chosen) {
   const struct kind* k = r->kind;
   const uint64_t low = h >> 32;
@@ -205,11 +202,11 @@ static uint64_t integer_value(const struct reduction* r, struct source from, uin
     case kSum: {
       const uint64_t most = ((1ull << (8 * (k->size < 6 ? k->size : 6) - 1)) - 1) / (uint64_t)from.group;
       if (k->number == kSigned) return h % (2 * most + 1) - most;
-      return r->wraps ? h : h % (2 * most + 1);
+      return h % (2 * most + 1);
     }
     case kProd:
       if (k->number == kSigned) return chosen ? h % 201 - 100 : h % 2 ? 1 : (uint64_t)-1;
-      return r->wraps ? h : chosen ? h % 201 : 1;
+      return chosen ? h % 201 : 1;
     case kLand: return k->number == kBool ? (chosen ? h % 2 : 1) : (chosen && h % 2) ? 0 : (low | 1);
     case kLor: return k->number == kBool ? chosen && h % 2 : (chosen && h % 2) ? (low | 1) : 0;
     case kLxor: return k->number == kBool ? h % 2 : h % 2 ? (low | 1) : 0;
@@ -390,7 +387,6 @@ bool is_reduced(const struct reduction* r, const struct source* from, int count,
     return fabsl(re - want.re) <= bound && fabsl(im - want.im) <= bound && same_index;
   }
   const uint64_t bits = load_bits(k, at);
-  if (bits != want.bits && r->wraps) remark("unsigned overflow, on which the standard says nothing");
   if (k->number == kSigned)
     snprintf(text, room, "is %lld (%d), should be %lld (%d)", (long long)bits, index, (long long)want.bits, want.index);
   else snprintf(text, room, "is %llu, should be %llu", (unsigned long long)bits, (unsigned long long)want.bits);

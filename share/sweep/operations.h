@@ -34,6 +34,7 @@ struct kind {
   int size;      // of the number; of a complex one, of its parts
   int extent;    // of an element
   int index_at;  // of a pair; otherwise 0
+  int align;
   bool multi;    // a multi-language type: not for logical operations
 };
 
@@ -45,7 +46,6 @@ struct reduction {
   bool op_created;
   int per_item;  // elements in an item of the datatype
   bool whole;    // real numbers are small whole numbers: exact in any order
-  bool wraps;    // unsigned numbers overflow
   char text[200];
 };
 

@@ -5,7 +5,7 @@
 static void run_pack(struct scenario* s, const struct family* family) {
   struct draw* d = &s->draw;
   (void)family;
-  plan_comm(d, &s->comm, kIntra);
+  plan_comm(s, kIntra);
   struct sides* sides = KEEP(struct sides, 1);
   draw_sides(s, sides, false);
   const long units = draw_units(d, sides, 2);

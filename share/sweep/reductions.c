@@ -174,7 +174,7 @@ static void run_reduction(struct scenario* s, const struct family* family) {
   shape->what = (enum collective)family->code;
   const bool scan = shape->what == kScan || shape->what == kExscan;
   const bool scattered = shape->what == kReduceScatter || shape->what == kReduceScatterBlock;
-  plan_comm(d, &s->comm, scan ? kIntra : kAny);
+  plan_comm(s, scan ? kIntra : kAny);
   const struct comm* c = &s->comm;
   draw_reduction(s, &shape->reduction);
   shape->count = draw_items(d, shape->reduction.type, scattered ? world_size : 1);

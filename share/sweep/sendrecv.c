@@ -4,7 +4,7 @@
 void run_sendrecv(struct scenario* s, const struct family* family) {
   struct draw* d = &s->draw;
   const bool replace = family->code == 1;
-  plan_comm(d, &s->comm, kAny);
+  plan_comm(s, kAny);
   struct sides* sides = KEEP(struct sides, 1);
   draw_sides(s, sides, false);
   const enum pattern pattern = draw_chance(d, 30) ? kLine : kRing;
@@ -64,7 +64,7 @@ void run_sendrecv(struct scenario* s, const struct family* family) {
 void run_partitioned(struct scenario* s, const struct family* family) {
   struct draw* d = &s->draw;
   (void)family;
-  plan_comm(d, &s->comm, kIntra);
+  plan_comm(s, kIntra);
   struct sides* sides = KEEP(struct sides, 1);
   draw_sides(s, sides, false);
   const int parts = (int)draw_between(d, 1, 6), their_parts = draw_chance(d, 50) ? parts : 1;

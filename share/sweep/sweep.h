@@ -52,6 +52,7 @@ struct scenario {
   struct draw draw;  // the same on all ranks, as long as all draw the same
   enum variant variant;
   bool large;  // the functions with MPI_Count arguments
+  bool inter;  // an intercommunicator, where one is allowed
   struct comm comm;
   char text[800];
 };
@@ -89,6 +90,9 @@ void keep_type(MPI_Datatype handle);
 
 // "MPI_Gatherv", "MPI_Igatherv_c", "MPI_Gatherv_init"
 const char* function_name(const struct scenario* s, const char* name);
+
+// parameters.c: prints the choices that the library offers.
+void list_parameters(void);
 
 extern const struct family collective_families[], reduction_families[], neighbour_families[], message_families[],
     packing_families[], window_families[];

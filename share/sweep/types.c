@@ -107,15 +107,15 @@ void draw_signature(struct draw* d, struct signature* unit) {
 
 int side_of(const struct sides* sides, uint64_t who) { return (int)(mix(sides->mask, who) & 1) & (sides->mask != 0); }
 
-void draw_sides(struct scenario* s, struct sides* sides, bool uniform) {
+void draw_sides(struct scenario* s, struct sides* sides, bool alike) {
   static const int multiples[][4] = {{1, 1, 1, 1}, {1, 2, 4, 1}, {2, 1, 1, 4}, {3, 1, 6, 2}, {1, 6, 3, 1}, {4, 4, 4, 4},
                                      {12, 12, 12, 12}, {1, 32, 8, 2}, {60, 60, 60, 60}, {24, 1, 1, 2}};
   const char* names[4];
   draw_signature(&s->draw, &sides->unit);
   const int* multiple = multiples[draw_below(&s->draw, 10)];
-  sides->mask = draw_chance(&s->draw, 40) ? draw_bits(&s->draw) : 0;
+  sides->mask = draw_chance(&s->draw, 40) && !alike ? draw_bits(&s->draw) : 0;
   const bool plain = draw_chance(&s->draw, 15);
-  uniform = uniform || options.uniform;
+  const bool uniform = options.uniform;
   long all = 0;
   for (int i = 0; i < 4; ++i) all = multiple[i] > all ? multiple[i] : all;
   if (uniform) all = multiple[0];

@@ -65,8 +65,8 @@ struct sides {
   uint64_t mask;   // which rank uses which
   char text[340];
 };
-// With `uniform`, all ranks have the same datatype on both sides.
-void draw_sides(struct scenario* s, struct sides* sides, bool uniform);
+// With `alike`, all ranks have the same datatypes: one for what they send, one for what they receive.
+void draw_sides(struct scenario* s, struct sides* sides, bool alike);
 int side_of(const struct sides* sides, uint64_t who);
 // How much to transfer, as units, if there are `blocks` of it.
 long draw_units(struct draw* d, const struct sides* sides, long blocks);

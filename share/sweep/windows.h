@@ -35,7 +35,6 @@ bool close_window(struct window* w);
 // Only then are requests allowed.
 static inline bool is_passive(const struct window* w) { return w->sync >= kLock; }
 
-
 void run_atomics(struct scenario* s, const struct family* family);
 
 #endif
