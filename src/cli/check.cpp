@@ -18,6 +18,7 @@
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
 #include "flow/checker.hpp"
+#include "flow/counterparts.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -36,6 +37,7 @@ constexpr int kTurn = 256;  // events of one rank, before the next one has its t
 struct Found {
   flow::Verdict verdict;
   std::vector<flow::IntentionLog> logs;  // what is found points into them
+  std::map<std::uint32_t, std::size_t> log_of;  // of a rank
   std::vector<std::string> troubles;     // logs that cannot be read, or not to their ends
 };
 
@@ -53,6 +55,7 @@ Found look(const OpenTrace& trace, bool ended_well) {
       continue;
     }
     open.emplace_back(rank, found.logs.size());
+    found.log_of[rank] = found.logs.size();
     found.logs.push_back(std::move(*log));
   }
   while (!open.empty()) {
@@ -74,6 +77,30 @@ Found look(const OpenTrace& trace, bool ended_well) {
   }
   found.verdict = checker.finish(cut_off);
   return found;
+}
+
+// A reproducer needs all calls that belong together.
+void find_counterparts(const OpenTrace& trace, Found& found) {
+  flow::Counterparts counterparts(found.verdict);
+  if (!counterparts.any()) return;
+  const auto each = [&](auto what) {
+    for (const auto& [rank, number] : found.log_of)
+      if (auto log = flow::IntentionLog::open(trace.fd.get(), trace.manifest.trace_id, rank)) what(rank, *log);
+  };
+  each([&](std::uint32_t rank, flow::IntentionLog& log) { counterparts.locate(rank, log); });
+  each([&](std::uint32_t rank, flow::IntentionLog& log) {
+    counterparts.collect(rank, log);
+    found.logs.push_back(std::move(log));
+  });
+  counterparts.finish();
+}
+
+const flow::LoggedType* blamed_type(const Found& found, const Violation& violation) {
+  const auto blamed = flow::blamed_type(violation);
+  const auto log = blamed ? found.log_of.find(blamed->rank) : found.log_of.end();
+  if (log == found.log_of.end()) return nullptr;
+  const auto& types = found.logs[log->second].types();
+  return blamed->number < types.size() ? &types[blamed->number] : nullptr;
 }
 
 ReportedPlace place_of(const flow::Part& part, analyze::SourceLines& lines) {
@@ -108,20 +135,23 @@ using Sameness = std::tuple<Violation::Kind, std::string, std::vector<std::strin
 Sameness sameness_of(const Violation& violation) {
   std::vector<std::string> places;
   for (const flow::Part& part : violation.path) places.push_back(*part.shape->place);
+  // A datatype has no place. Ranks number theirs alike, as a rule.
+  if (places.empty()) places.push_back(violation.words.substr(violation.words.find(": ") + 1));
   return {violation.kind, violation.excuse, std::move(places)};
 }
 
 // By number of the violation; one for each sort, and not too many.
 using Reproducers = std::map<std::size_t, MadeReproducer>;
 constexpr std::size_t kMostReproducers = 10;
-Reproducers make_reproducers(const flow::Verdict& verdict, const std::string& directory, const Toolchain& tools) {
+Reproducers make_reproducers(const Found& found, const std::string& directory, const Toolchain& tools) {
+  const flow::Verdict& verdict = found.verdict;
   Reproducers all;
   std::set<Sameness> seen;
   std::size_t made = 0;
   for (std::size_t i = 0; i < verdict.violations.size() && all.size() < kMostReproducers; ++i) {
     const Violation& violation = verdict.violations[i];
     if (!violation.excuse.empty() || !seen.insert(sameness_of(violation)).second) continue;
-    all[i] = make_reproducer(violation, directory, made + 1, tools);
+    all[i] = make_reproducer(violation, blamed_type(found, violation), directory, made + 1, tools);
     if (!all[i].path.empty()) ++made;
   }
   return all;
@@ -189,11 +219,13 @@ int check(const std::vector<std::string>& command, const Options& options) {
   const OpenTrace trace = open_trace(run.path);
   run.path = trace.path;
   run.exit_status = trace.manifest.exit_status;
-  const Found found = look(trace, run.exit_status == 0);
+  Found found = look(trace, run.exit_status == 0);
   const flow::Verdict& verdict = found.verdict;
   Reproducers reproducers;
-  if (!options.no_reproducers)
-    reproducers = make_reproducers(verdict, trace.files, find_toolchain(trace.manifest.command, trace.manifest.mpi));
+  if (!options.no_reproducers) {
+    find_counterparts(trace, found);
+    reproducers = make_reproducers(found, trace.files, find_toolchain(trace.manifest.command, trace.manifest.mpi));
+  }
   if (options.json) fmt::print("{}\n", as_json(found, run, reproducers).dump(2));
   else print(verdict, reproducers);
   const std::uint64_t all = verdict.violations.size() + verdict.more;

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr auto kPatience = 60s;
+constexpr const char* kLate = "124";  // what timeout ends with
 
 // The same in both places: in a directory, or on the path.
 bool is_there(const std::string& program) {
@@ -51,16 +52,17 @@ Toolchain find_toolchain(const std::vector<std::string>& command, const std::str
   return {};
 }
 
-MadeReproducer make_reproducer(const flow::Violation& violation, const std::string& directory, std::size_t number,
-                               const Toolchain& tools) {
+MadeReproducer make_reproducer(const flow::Violation& violation, const flow::LoggedType* blamed, const std::string& directory,
+                               std::size_t number, const Toolchain& tools) {
   MadeReproducer made;
   std::string why;
-  const auto program = flow::reproducer(violation, why);
+  const std::string name = fmt::format("reproducer-{}", number);
+  const auto program = flow::reproducer(violation, blamed, name, why);
   if (!program) {
     made.words = "no stand-alone program: " + why;
     return made;
   }
-  made.path = fmt::format("{}/reproducer-{}.c", directory, number);
+  made.path = directory + '/' + name + ".c";
   std::ofstream out(made.path);
   out << program->source;
   out.close();
@@ -75,14 +77,23 @@ MadeReproducer make_reproducer(const flow::Violation& violation, const std::stri
     made.words = "it was not tried: " + tools.compiler + " does not compile it";
     return made;
   }
-  // Ranks may be more than there are processors. The status of the launcher says nothing that its output does not.
-  const auto said = capture({"sh", "-c", "\"$@\" 2>&1; true", "sh", tools.launcher, "-n", std::to_string(program->ranks), binary},
-                            {{"OMPI_MCA_rmaps_base_oversubscribe", "1"}}, kPatience);
-  made.shows = said && said->find("WRONG") != std::string::npos;
-  if (!said) made.words = "it does not end";
-  else if (made.shows) made.words = "it shows this";
-  else if (said->find("ok") != std::string::npos) made.words = "alone, the call does what it should";
-  else made.words = "it does not run to its end";
+  // What it has said by then counts even if it does not end. Ranks may be more than there are processors.
+  const std::string output = room.path() + "/output";
+  const auto ended = capture({"sh", "-c", fmt::format("timeout -k 10 {} \"$@\" >\"$0\" 2>&1; echo $?", kPatience.count()), output,
+                              tools.launcher, "-n", std::to_string(program->ranks), binary},
+                             {{"OMPI_MCA_rmaps_base_oversubscribe", "1"}, {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"}},
+                             kPatience + 30s);
+  std::ifstream in(output);
+  bool is_fine = false;
+  for (std::string line; std::getline(in, line);) {
+    made.shows = made.shows || line.find("WRONG: ") != std::string::npos;
+    is_fine = is_fine || line == "ok";
+  }
+  const std::string status = ended ? ended->substr(0, ended->find('\n')) : "";
+  if (made.shows) made.words = "it shows this";
+  else if (is_fine) made.words = "alone, the call does what it should";
+  else if (!ended || status == kLate) made.words = "it does not end";
+  else made.words = fmt::format("it does not run to its end (status {})", status);
   return made;
 }
 

@@ -22,8 +22,8 @@ struct Toolchain {
 };
 Toolchain find_toolchain(const std::vector<std::string>& command, const std::string& mpi);
 
-// Writes reproducer-`number`.c into the directory, compiles and runs it.
-MadeReproducer make_reproducer(const flow::Violation& violation, const std::string& directory, std::size_t number,
-                               const Toolchain& tools);
+// Writes reproducer-`number`.c into the directory, compiles and runs it. `blamed`: see flow::reproducer().
+MadeReproducer make_reproducer(const flow::Violation& violation, const flow::LoggedType* blamed, const std::string& directory,
+                               std::size_t number, const Toolchain& tools);
 
 }  // namespace reprise::cli

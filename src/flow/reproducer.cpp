@@ -44,7 +44,7 @@ bool gets_result(const LoggedShape& shape) { return shape.combines >= 0; }
 
 namespace {
 
-Span span_of(const LoggedBlock& block) {
+Span span_of_one(const LoggedBlock& block) {
   const engine::FlatType& flat = block.type->flat;
   const std::int64_t steps = product(static_cast<std::int64_t>(block.count) - 1, flat.extent);
   const std::int64_t first = sum(block.place, flat.true_lower);
@@ -57,7 +57,7 @@ Span span_of(const std::vector<LoggedBlock>& gives, const std::vector<Take>& tak
   std::optional<Span> all;
   const auto add = [&](const LoggedBlock& block) {
     if (bytes_of(block) == 0) return;
-    const Span one = span_of(block);
+    const Span one = span_of_one(block);
     all = all ? Span{std::min(all->from, one.from), std::max(all->to, one.to)} : one;
   };
   for (const LoggedBlock& block : gives) add(block);
@@ -100,11 +100,14 @@ class CollectivePlan {
   }
 
   Plan make() {
-    for (Member& member : plan_.members)
-      if (call_.kind->reduces) reduces(member);
-      else gives_and_takes(member);
+    for (std::size_t rank = 0; rank < plan_.members.size(); ++rank) {
+      Member& member = plan_.members[rank];
+      if (!call_.kind->reduces) gives_and_takes(member);
+      else reduces(member);
+      member.first_peer = rank < plan_.local ? plan_.local : 0;  // those of the other group
+    }
     if (call_.kind->reduces) plan_.element = element_code(plan_);
-    if (call_.mode == Mode::Persistent) plan_.starts = 3;
+    if (call_.mode != Mode::Blocking) plan_.rounds = kRounds;
     write_collective(plan_);
     return std::move(plan_);
   }
@@ -170,14 +173,17 @@ class CollectivePlan {
     const LoggedShape& shape = *member.shape;
     member.one_buffer = is_in_place(*call_.kind, shape);
     member.gives = shape.gives;
+    if (!member.gives.empty()) member.contributes = member.gives[0].count;
     if (member.gives.size() > 1 || (!member.gives.empty() && member.gives[0].place != 0))
       throw Impossible{"what is combined does not begin where the buffer does"};
     std::vector<Take> result;
     if (gets_result(shape)) {
       LoggedBlock block;
-      block.count = shape.count;
+      block.count = member.results = shape.count;
       block.type = shape.element;
       result.push_back({block});
+      member.first = shape.first;
+      member.peers = shape.combines;
       const auto& peers = shape.group->peers();
       if (shape.combines > static_cast<std::int64_t>(peers.size()) || !shape.element)
         throw Impossible{"a reduction of more ranks than there are"};
@@ -196,6 +202,32 @@ class CollectivePlan {
   CollectiveCall call_;
   Plan plan_;
 };
+
+// What MPI_Pack makes of one element.
+Plan type_plan(const LoggedType& type) {
+  static const std::string kPlace = "MPI_Pack|";
+  Plan plan;
+  plan.invented = std::make_shared<LoggedShape>();
+  plan.invented->place = &kPlace;
+  plan.bytes = std::make_shared<LoggedType>();
+  plan.bytes->tree.made = engine::TypeTree::Made::Named;
+  plan.bytes->tree.name = "MPI_BYTE";
+  plan.bytes->tree.size = 1;
+  plan.bytes->tree.extent = 1;
+  plan.bytes->flat = engine::flatten(plan.bytes->tree, 1);
+  Member member;
+  member.shape = plan.invented.get();
+  member.gives = {{0, 1, &type}};
+  member.takes = {{{0, static_cast<std::uint64_t>(bytes_of(member.gives[0])), plan.bytes.get()}}};
+  member.given = span_of(member.gives, {});
+  member.taken = span_of({}, member.takes);
+  member.communicate = fmt::format(
+      "  int place = 0;\n"
+      "  MPI_Pack(given.at, 1, {}, taken.at, {} + GUARD, &place, comm);\n",
+      plan.types.handle(member.gives[0]), member.takes[0].block.count);
+  plan.members.push_back(std::move(member));
+  return plan;
+}
 
 // Then nobody can say what must be there.
 void check_overlaps(const Member& member) {
@@ -219,18 +251,32 @@ void check_overlaps(const Member& member) {
 }  // namespace
 }  // namespace reproducing
 
-std::optional<Reproducer> reproducer(const Violation& violation, std::string& why) {
+namespace {
+
+reproducing::Plan plan_of(const Violation& violation, const LoggedType* blamed) {
+  using namespace reproducing;
+  if (!violation.excuse.empty()) throw Impossible{"the program broke a rule: " + violation.excuse};
+  if (blamed) return type_plan(*blamed);
+  if (violation.members.empty()) throw Impossible{"it is not about a call"};
+  for (const Part& part : violation.members)
+    if (!part.shape || !part.shape->group || !part.shape->place) throw Impossible{"a call is not known"};
+  switch (violation.members[0].shape->form) {
+    case trace::IntentionForm::Collective: return CollectivePlan(violation).make();
+    case trace::IntentionForm::Access: return access_plan(violation);
+    default: return message_plan(violation);
+  }
+}
+
+}  // namespace
+
+std::optional<Reproducer> reproducer(const Violation& violation, const LoggedType* blamed, const std::string& name,
+                                     std::string& why) {
   using namespace reproducing;
   why.clear();
   try {
-    if (!violation.excuse.empty()) throw Impossible{"the program broke a rule: " + violation.excuse};
-    if (violation.members.empty()) throw Impossible{"it is not about a call"};
-    for (const Part& part : violation.members)
-      if (!part.shape || !part.shape->group || !part.shape->place) throw Impossible{"a call is not known"};
-    const bool is_collective = violation.members[0].shape->form == trace::IntentionForm::Collective;
-    Plan plan = is_collective ? CollectivePlan(violation).make() : message_plan(violation);
+    Plan plan = plan_of(violation, blamed);
     for (const Member& member : plan.members) check_overlaps(member);
-    return Reproducer{program(plan, violation), static_cast<int>(plan.members.size())};
+    return Reproducer{program(plan, violation, name), static_cast<int>(plan.members.size())};
   } catch (const Impossible& reason) {
     why = reason.why;
     return std::nullopt;

@@ -40,12 +40,6 @@ std::string ending(Mode mode, std::string_view request) {
                                      : fmt::format(", MPI_INFO_NULL, &{}", request);
 }
 
-const char* operation_name(std::uint64_t number) {
-  constexpr const char* kNames[] = {"MPI_MAX", "MPI_MIN",  "MPI_SUM", "MPI_PROD", "MPI_LAND",   "MPI_BAND",
-                                    "MPI_LOR", "MPI_BOR", "MPI_LXOR", "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC"};
-  return number >= 2 && number - 2 < std::size(kNames) ? kNames[number - 2] : "MPI_OP_NULL";
-}
-
 // Per block of the arguments; nothing: there is no such neighbour.
 using Slots = std::vector<std::optional<LoggedBlock>>;
 
@@ -71,7 +65,7 @@ class Call {
       member.communicate = "  MPI_Start(&request);\n";
       member.release = "  MPI_Request_free(&request);\n";
     }
-    if (call_.mode != Mode::Blocking) member.communicate += "  MPI_Wait(&request, MPI_STATUS_IGNORE);\n";
+    if (call_.mode != Mode::Blocking) member.communicate += "  complete(&request);\n";
   }
 
  private:
@@ -254,6 +248,13 @@ class Call {
 };
 
 }  // namespace
+
+const char* operation_name(std::uint64_t number) {
+  constexpr const char* kNames[] = {"MPI_MAX", "MPI_MIN",  "MPI_SUM", "MPI_PROD", "MPI_LAND",   "MPI_BAND",
+                                    "MPI_LOR", "MPI_BOR", "MPI_LXOR", "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC",
+                                    "MPI_REPLACE"};
+  return number >= 2 && number - 2 < std::size(kNames) ? kNames[number - 2] : "MPI_OP_NULL";
+}
 
 std::vector<Form> forms_of(const std::string& call) {
   std::string body = call.starts_with("MPI_") ? call.substr(4) : std::string();

@@ -1,4 +1,7 @@
 // A message as a program of its own: two ranks, the sender and the receiver, or one that sends to itself.
+//
+// A call that sends and receives (MPI_Sendrecv, MPI_Isendrecv ...) has a second message, which may have been somebody else's. It is
+// part of the call all the same: if what the other call sends does not fit, the other rank sends or receives it apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,8 +41,8 @@ Called called(const LoggedShape& shape) {
 struct Line {
   int to = -1;
   int from = -1;
-  const LoggedBlock* comes = nullptr;  // what it hears, as the sender gives it
-  int tag = 0;                         // of that
+  std::int64_t bytes = 0;  // of what it hears
+  int tag = 0;             // the same
 };
 
 // Statements: before all rounds, those that begin the operation, those that complete it, and after all rounds.
@@ -55,11 +58,9 @@ class MessageWriter {
     const LoggedShape& shape = *called.shape;
     const std::string name = shape.call();
     const bool hears = line.from >= 0;
-    const std::string status = hears ? "&status" : "MPI_STATUS_IGNORE";
-    const std::string check = hears ? fmt::format("  check_status(&status, {}, {}, {});\n", line.from, line.tag, bytes_of(*line.comes)) : "";
+    const std::string check = hears ? check_status(shape.takes[0], line) : "";
     const bool blocking = called.mode == Mode::Blocking;
-    const bool sends_only = !called.call.receives;
-    const std::string end = blocking ? (sends_only ? "" : ", " + status) : ", &" + request;
+    const std::string end = !blocking ? ", &" + request : !called.call.receives ? "" : hears ? ", &status" : ", MPI_STATUS_IGNORE";
     std::string call;
     Steps steps;
     if (called.call.body == "mrecv") {
@@ -78,30 +79,47 @@ class MessageWriter {
       call = fmt::format("{}({}, {}, comm{})", name, room(called, "taken.at", shape.takes), source(shape, line), end);
     }
     call = wrapped("  " + call + ";");
-    const std::string wait = fmt::format("  MPI_Wait(&{}, {});\n", request, sends_only ? "MPI_STATUS_IGNORE" : status);
-    switch (called.mode) {
-      case Mode::Blocking: steps.begin += call + check; break;
-      case Mode::Nonblocking:
-        steps.begin += call;
-        steps.finish = wait + check;
-        break;
-      case Mode::Persistent:
-        steps.prepare = call;
-        steps.begin = fmt::format("  MPI_Start(&{});\n", request);
-        steps.finish = wait + check;
-        steps.release = fmt::format("  MPI_Request_free(&{});\n", request);
-        break;
+    if (blocking) {
+      steps.begin += call + check;
+    } else {
+      const bool persistent = called.mode == Mode::Persistent;
+      (persistent ? steps.prepare : steps.begin) += call;
+      if (persistent) steps.begin += fmt::format("  MPI_Start(&{});\n", request);
+      steps.finish = fmt::format("  {}complete(&{});\n{}", hears ? "status = " : "", request, check);
+      if (persistent) steps.release = fmt::format("  MPI_Request_free(&{});\n", request);
     }
     if (called.call.body == "bsend") attach(shape, steps);
     return steps;
   }
 
+  // Messages beside the call, in the same buffers.
+  std::string receive_apart(const LoggedBlock& block, int from, int tag) {
+    return wrapped(fmt::format("  MPI_Irecv({}, {}, {}, comm, &other_request);", apart("taken.at", block), from, tag));
+  }
+  std::string send_apart(const LoggedBlock& block, int to, int tag) {
+    return wrapped(fmt::format("  MPI_Send({}, {}, {}, comm);", apart("given.at", block), to, tag));
+  }
+
  private:
+  // MPI_Get_count wants the datatype of the receive, but cannot count parts of an element.
+  std::string check_status(const LoggedBlock& room, const Line& line) {
+    const std::int64_t size = room.count > 0 ? static_cast<std::int64_t>(room.type->flat.size) : 1;
+    const std::int64_t count = size > 0 ? line.bytes / size : 0;
+    const bool whole = count * size == line.bytes;
+    if (line.bytes > std::numeric_limits<int>::max()) throw Impossible{"a message of more than 2 GiB"};
+    return fmt::format("  check_status(&status, {}, {}, {}, {});{}\n", line.from, line.tag, whole ? plan_.types.handle(room) : "MPI_BYTE",
+                       whole ? count : line.bytes, whole ? "" : "  // no whole number of elements");
+  }
   std::string room(const Called& called, const char* buffer, const std::vector<LoggedBlock>& blocks) {
     if (blocks.empty()) return "NULL, 0, MPI_BYTE";
     const std::uint64_t most = called.large ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<int>::max();
     if (blocks[0].count > most) throw Impossible{"a count is too large for an int"};
     return fmt::format("{}, {}, {}", buffer, blocks[0].count, plan_.types.handle(blocks[0]));
+  }
+  std::string apart(const char* buffer, const LoggedBlock& block) {
+    if (block.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) throw Impossible{"a count is too large for an int"};
+    return fmt::format("{}{}, {}, {}", buffer, block.place == 0 ? "" : fmt::format(" + {}", block.place), block.count,
+                       plan_.types.handle(block));
   }
   static std::string destination(const LoggedShape& shape, const Line& line) {
     return fmt::format("{}, {}", line.to < 0 ? "MPI_PROC_NULL" : fmt::format("{}", line.to), shape.send_tag);
@@ -113,9 +131,9 @@ class MessageWriter {
   // Some of what earlier rounds sent may still be there.
   void attach(const LoggedShape& shape, Steps& steps) const {
     const std::int64_t each = sum(bytes_of(shape.gives[0]), 4096);
-    if (product(each, plan_.starts + 1) > std::numeric_limits<int>::max()) throw Impossible{"too much for a buffered send"};
+    if (product(each, plan_.rounds + 1) > std::numeric_limits<int>::max()) throw Impossible{"too much for a buffered send"};
     steps.prepare = fmt::format(
-                        "  const int room = STARTS * ({} + MPI_BSEND_OVERHEAD);\n"
+                        "  const int room = ROUNDS * ({} + MPI_BSEND_OVERHEAD);\n"
                         "  MPI_Buffer_attach(malloc((size_t)room), room);\n", each) +
                     steps.prepare;
     steps.release += "  void* attached;\n  int room;\n  MPI_Buffer_detach(&attached, &room);\n  free(attached);\n";
@@ -151,30 +169,35 @@ bool goes_back(const Part& sender, const Called& sending, const Part& receiver, 
   return fits(giver, taker) && (each_other || is_same_type(giver.gives[0], taker.takes[0]));
 }
 
+// Behind everything else in its buffer.
+LoggedBlock placed_behind(LoggedBlock block, const Span& all) {
+  constexpr std::int64_t kGap = 64;
+  block.place = 0;
+  if (all.from == all.to) return block;
+  const std::int64_t free = sum(all.to, -span_of({block}, {}).from);
+  block.place = sum((free + kGap - 1) / kGap * kGap, kGap);
+  return block;
+}
+
 class MessagePlan {
  public:
   explicit MessagePlan(const Violation& violation)
-      : sender_(violation.members.front()), receiver_(violation.members.back()), sending_(called(*sender_.shape)),
-        receiving_(called(*receiver_.shape)) {
+      : sender_(violation.members.front()), receiver_(violation.members.back()), receiving_(called(*receiver_.shape)) {
     if (violation.members.size() > 2) throw Impossible{"a message has one sender and one receiver"};
-    const LoggedShape& from = *sender_.shape;
-    const LoggedShape& to = *receiver_.shape;
-    // One call is enough if it sends to itself.
-    const bool is_whole = violation.members.size() == 2 || (sending_.call.sends && sending_.call.receives && to.source == from.dest &&
-                                                            !from.group->inter() && is_peer(*from.group, from.dest, sender_.rank));
-    if (!is_whole) throw Impossible{sending_.call.sends ? "who received the message is not known" : "who sent the message is not known"};
-    if (!sending_.call.sends || !receiving_.call.receives || from.gives.size() != 1 || to.takes.size() != 1)
+    if (violation.members.size() == 1 && !is_to_itself(receiver_)) invent_sender();
+    sending_ = called(*sender_.shape);
+    if (!sending_.call.sends || !receiving_.call.receives || from().gives.size() != 1 || to().takes.size() != 1)
       throw Impossible{"a message has one sender and one receiver"};
-    if (!fits(from, to)) throw Impossible{"the receive does not fit the message"};
+    if (!fits(from(), to())) throw Impossible{"the receive does not fit the message"};
     plan_.is_message = true;
-    if (sending_.mode == Mode::Persistent || receiving_.mode == Mode::Persistent) plan_.starts = 3;
+    if (sending_.mode != Mode::Blocking || receiving_.mode != Mode::Blocking) plan_.rounds = kRounds;
   }
 
   Plan make() {
     if (sender_.rank == receiver_.rank) to_itself();
     else between_two();
     for (Member& member : plan_.members) {
-      member.given = span_of(member.gives, member.one_buffer ? member.takes : std::vector<Take>());
+      member.given = given_span(member);
       if (!member.one_buffer) member.taken = span_of({}, member.takes);
     }
     return std::move(plan_);
@@ -183,6 +206,32 @@ class MessagePlan {
  private:
   const LoggedShape& from() const { return *sending_.shape; }
   const LoggedShape& to() const { return *receiving_.shape; }
+
+  static bool is_to_itself(const Part& part) {
+    const LoggedShape& shape = *part.shape;
+    return !shape.gives.empty() && !shape.takes.empty() && shape.source == shape.dest && !shape.group->inter() &&
+           is_peer(*shape.group, shape.dest, part.rank);
+  }
+
+  // What is wrong with a receive may be seen whoever has sent something to it.
+  void invent_sender() {
+    if (!receiving_.call.receives || to().takes.size() != 1) throw Impossible{"who received the message is not known"};
+    static const std::string kPlace = "MPI_Send|";
+    plan_.remark = "Who sent the message is not known; here it is MPI_Send, and as much as there is room for.";
+    plan_.invented = std::make_shared<LoggedShape>();
+    LoggedShape& sender = *plan_.invented;
+    sender.place = &kPlace;
+    sender.group = to().group;
+    sender.form = trace::IntentionForm::Send;
+    sender.send_tag = std::max(to().receive_tag, 0);
+    sender.gives = to().takes;
+    sender_.shape = &sender;
+    sender_.rank = receiver_.rank + 1;
+  }
+
+  static Span given_span(const Member& member) {
+    return span_of(member.gives, member.one_buffer ? member.takes : std::vector<Take>());
+  }
 
   void put(Member& member, const Steps& steps) {
     member.prepare += steps.prepare;
@@ -195,7 +244,7 @@ class MessagePlan {
     member.gives = from().gives;
     member.takes = {{to().takes[0], 0, 0, false}};
     MessageWriter writer(plan_);
-    const Line both{0, 0, &from().gives[0], from().send_tag};
+    const Line both{0, 0, bytes_of(from().gives[0]), from().send_tag};
     if (sender_.call == receiver_.call || sender_.shape == receiver_.shape) {
       member.one_buffer = sending_.call.replaces;
       const Steps steps = writer.steps(sending_, both, "request");
@@ -203,8 +252,8 @@ class MessagePlan {
       member.communicate = steps.begin + steps.finish;
     } else {
       if (sending_.call.replaces || receiving_.call.replaces) throw Impossible{"a process sends to itself in a way that needs threads"};
-      const Steps send = writer.steps(sending_, {0, -1, nullptr, 0}, "send_request");
-      const Steps receive = writer.steps(receiving_, {-1, 0, both.comes, both.tag}, "receive_request");
+      const Steps send = writer.steps(sending_, {0, -1, 0, 0}, "send_request");
+      const Steps receive = writer.steps(receiving_, {-1, 0, both.bytes, both.tag}, "receive_request");
       // A matched receive waits for its message before it begins.
       const bool receive_first = receiving_.mode != Mode::Blocking && receiving_.call.body != "mrecv";
       const bool needs_receive =
@@ -225,44 +274,59 @@ class MessagePlan {
     const int second = inter ? 0 : 1;  // each is the only one of its group
     plan_.local = inter ? 1 : 0;
     const bool back = goes_back(sender_, sending_, receiver_, receiving_);
-    MessageWriter writer(plan_);
-    Line there{second, -1, nullptr, 0};
-    Line here{-1, first, &from().gives[0], from().send_tag};
-    if (back) {
-      there = {second, second, &to().gives[0], to().send_tag};
-      here.to = first;
-    }
     plan_.members.resize(2);
-    for (int rank = 0; rank < 2; ++rank) {
-      Member& member = plan_.members[static_cast<std::size_t>(rank)];
-      const Called& own = rank == 0 ? sending_ : receiving_;
-      member.shape = own.shape;
-      member.gives = own.shape->gives;
-      member.one_buffer = own.call.replaces;
-      const bool takes = rank == 1 || back;
-      if (takes) member.takes = {{own.shape->takes[0], 1 - rank, 0, false}};
-      const std::string request = !own.call.receives ? "send_request" : !own.call.sends ? "receive_request" : "request";
-      const Steps steps = writer.steps(own, rank == 0 ? there : here, request);
-      put(member, steps);
-      member.communicate = with_leave(rank, steps);
+    Member& giver = plan_.members[0];
+    Member& taker = plan_.members[1];
+    giver.shape = &from();
+    taker.shape = &to();
+    giver.one_buffer = sending_.call.replaces;
+    taker.one_buffer = receiving_.call.replaces;
+    giver.gives = from().gives;
+    taker.gives = to().gives;
+    taker.takes = {{to().takes[0], 0, 0, false}};
+    Line there{second, -1, 0, 0};
+    Line here{-1, first, bytes_of(from().gives[0]), from().send_tag};
+    MessageWriter writer(plan_);
+    std::string received_apart, sent_apart;
+    if (back) {
+      there = {second, second, bytes_of(to().gives[0]), to().send_tag};
+      here.to = first;
+      giver.takes = {{from().takes[0], 1, 0, false}};
+    } else {
+      // The order of these matters: the first message to the sender is what the receiver's call sends.
+      if (sending_.call.receives && !from().takes.empty()) {
+        const LoggedBlock block = placed_behind(from().takes[0], given_span(taker));
+        there = {second, second, bytes_of(block), std::max(from().receive_tag, 0)};
+        giver.takes = {{from().takes[0], 1, taker.gives.size(), false}};
+        taker.gives.push_back(block);
+        sent_apart = writer.send_apart(block, first, there.tag);
+      }
+      if (receiving_.call.sends && !to().gives.empty()) {
+        const LoggedBlock block =
+            placed_behind(to().gives[0], giver.one_buffer ? given_span(giver) : span_of({}, giver.takes));
+        here.to = first;
+        giver.takes.push_back({block, 1, 0, false});
+        received_apart = writer.receive_apart(block, second, to().send_tag);
+      }
     }
+    const auto request = [](const Called& own) {
+      return !own.call.receives ? "send_request" : !own.call.sends ? "receive_request" : "request";
+    };
+    const Steps send = writer.steps(sending_, there, request(sending_));
+    const Steps receive = writer.steps(receiving_, here, request(receiving_));
+    put(giver, send);
+    put(taker, receive);
+    const bool ready = sending_.call.body == "rsend";
+    if (ready && (receiving_.mode == Mode::Blocking || receiving_.call.body == "mrecv"))
+      throw Impossible{"a ready send needs a receive that is there already; one that blocks is not, without threads"};
+    giver.communicate = received_apart + (ready ? "  MPI_Recv(NULL, 0, MPI_BYTE, 1, 1, control, MPI_STATUS_IGNORE);\n" : "") +
+                        send.begin + send.finish + (received_apart.empty() ? "" : "  MPI_Wait(&other_request, MPI_STATUS_IGNORE);\n");
+    taker.communicate =
+        receive.begin + (ready ? "  MPI_Send(NULL, 0, MPI_BYTE, 0, 1, control);  // it may be sent now\n" : "") + receive.finish + sent_apart;
   }
 
-  // A ready send needs a receive that is there already.
-  std::string with_leave(int rank, const Steps& steps) const {
-    if (sending_.call.body != "rsend") return steps.begin + steps.finish;
-    const bool blocking = receiving_.mode == Mode::Blocking || receiving_.call.body == "mrecv";
-    if (rank == 1) {
-      const std::string leave = "  MPI_Send(NULL, 0, MPI_BYTE, 0, 1, control);\n";
-      return blocking ? leave + steps.begin + steps.finish : steps.begin + leave + steps.finish;
-    }
-    const std::string ask = "  MPI_Recv(NULL, 0, MPI_BYTE, 1, 1, control, MPI_STATUS_IGNORE);\n";
-    const std::string time = "  for (const double now = MPI_Wtime(); MPI_Wtime() < now + 0.1;) continue;  // it is about to receive\n";
-    return ask + (blocking ? time : "") + steps.begin + steps.finish;
-  }
-
-  const Part& sender_;
-  const Part& receiver_;
+  Part sender_;
+  Part receiver_;
   Called sending_;
   Called receiving_;
   Plan plan_;

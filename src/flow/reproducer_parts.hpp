@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,10 @@ struct Member {
   const LoggedShape* shape = nullptr;
   std::vector<LoggedBlock> gives;
   std::vector<Take> takes;
+  // Of a reduction, in elements: what it contributes, what it gets, and which of all these are.
+  std::uint64_t contributes = 0, results = 0, first = 0;
+  std::size_t first_peer = 0;  // whose contributions are combined
+  std::int64_t peers = 0;
   bool one_buffer = false;
   Span given, taken;
   std::string prepare;      // before the first round
@@ -107,12 +112,19 @@ struct CollectiveCall {
 };
 CollectiveCall collective_call(const std::string& name);
 
+// Of an operation with a request: it is completed in as many ways, and started as often if it is persistent.
+inline constexpr int kRounds = 4;
+
 struct Plan {
   std::vector<Member> members;
   std::size_t local = 0;  // members of the first group of an intercommunicator; 0: it is none
   virtual_world::Topology topology;  // as the first member sees it
-  int starts = 1;
+  int rounds = 1;
   bool is_message = false;
+  std::string remark;  // how the program differs from what was seen
+  std::shared_ptr<LoggedShape> invented;  // a call that nobody has seen
+  std::shared_ptr<LoggedType> bytes;      // MPI_BYTE, if the program did not use it
+  std::string before_call;                // what the call needs
   std::string element;  // code for the elements of a reduction; empty: it is none
   Types types;
 
@@ -125,14 +137,19 @@ bool is_root(const LoggedShape& shape);
 bool is_in_place(const Collective& kind, const LoggedShape& shape);
 // What a member of a reduction gets, at the start of its buffer.
 bool gets_result(const LoggedShape& shape);
+const char* operation_name(std::uint64_t number);
 
 // The statements of all members (reproducer_calls.cpp).
 void write_collective(Plan& plan);
 // All of it (reproducer_messages.cpp).
 Plan message_plan(const Violation& violation);
+// The same (reproducer_windows.cpp).
+Plan access_plan(const Violation& violation);
 Span span_of(const std::vector<LoggedBlock>& gives, const std::vector<Take>& takes);
 // C code for the elements of this reduction (reproducer_reductions.cpp).
 std::string element_code(const Plan& plan);
+// The same of an accumulate, and how many elements there are.
+std::string element_code(const LoggedBlock& block, std::uint64_t operation, std::uint64_t& elements);
 
 // --- text (reproducer_text.cpp) --------------------------------------------------------------------------------------
 
@@ -141,6 +158,6 @@ std::string wrapped(std::string_view line);
 // One text per rank as one: what differs depends on `rank`.
 std::string by_rank(const std::vector<std::string>& texts);
 std::string numbers(const std::vector<std::int64_t>& values);
-std::string program(Plan& plan, const Violation& violation);
+std::string program(Plan& plan, const Violation& violation, const std::string& name);
 
 }  // namespace reprise::flow::reproducing

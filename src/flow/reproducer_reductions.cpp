@@ -82,6 +82,7 @@ bool fits(Element::Kind kind, Operation operation) {
   const bool arithmetic = operation == Operation::Sum || operation == Operation::Prod;
   const bool logical = operation == Operation::Land || operation == Operation::Lor || operation == Operation::Lxor;
   const bool bits = operation == Operation::Band || operation == Operation::Bor || operation == Operation::Bxor;
+  if (operation == Operation::Replace) return true;
   switch (kind) {
     case Kind::Signed:
     case Kind::Unsigned: return extreme || arithmetic || logical || bits;
@@ -94,10 +95,10 @@ bool fits(Element::Kind kind, Operation operation) {
   return false;
 }
 
-// Small integers, so that sums and products are exact in any order and in any type; of a product, all but four factors are
-// one. x: something arbitrary.
-std::string contribution(const Element& element, Operation operation) {
-  const std::string few = "(of + i + start) % RANKS < 4";
+// Sums and products of small integers are exact in any order and in any type, if `ranks` of them do not overflow; of a
+// product, all but four factors are one. x: something arbitrary.
+std::string contribution(const Element& element, Operation operation, std::size_t ranks) {
+  const std::string few = "(of + i + turn) % RANKS < 4";
   if (element.kind == Element::Kind::Pair) return fmt::format("{{({})(x % 5), ({})((x >> 8) % 100)}}", element.type, element.index);
   if (element.kind == Element::Kind::Complex && operation == Operation::Prod)
     return fmt::format("{{{0} ? 1 + x % 2 : 1, {0} ? (x >> 8) % 2 : 0}}", few);
@@ -110,16 +111,26 @@ std::string contribution(const Element& element, Operation operation) {
     case Operation::Band: return fmt::format("(element)~(1ULL << x % {})", 8 * element.size);
     case Operation::Bor: return fmt::format("(element)(1ULL << x % {})", 8 * element.size);
     case Operation::Bxor: return "(element)x";
-    default: return element.kind == Element::Kind::Unsigned ? "x % 100" : "(int)(x % 100) - 50";
+    case Operation::Max:
+    case Operation::Min:
+    case Operation::Replace:
+      if (element.kind != Element::Kind::Real) return "(element)x";
+      break;
+    default: break;
   }
+  const std::size_t most = element.size == 1 ? std::min<std::size_t>(100, 127 / ranks) : 100;
+  if (most < 2) return fmt::format("{} ? x % 2 : 0", few);
+  if (element.kind == Element::Kind::Unsigned) return fmt::format("x % {}", most);
+  return fmt::format("(int)(x % {}) - {}", most, most / 2);
 }
 
 std::string combined(const Element& element, Operation operation) {
   const bool is_real = element.kind == Element::Kind::Real;
-  if (element.kind == Element::Kind::Complex)
+  if (element.kind == Element::Kind::Complex && operation != Operation::Replace)
     return operation == Operation::Sum ? "(element){a.real + b.real, a.imaginary + b.imaginary}"
                                        : "(element){a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real}";
   switch (operation) {
+    case Operation::Replace: return "(void)b, a";
     case Operation::Max: return "a > b ? a : b";
     case Operation::Min: return "a < b ? a : b";
     case Operation::Sum: return is_real ? "a + b" : "(element)((unsigned long long)a + (unsigned long long)b)";
@@ -153,6 +164,31 @@ std::string shown(const Element& element) {
   }
 }
 
+std::string code(const Element& element, std::uint64_t number, std::size_t ranks) {
+  if (number == 1) throw Impossible{"the operation is the program's own"};
+  const auto operation = static_cast<Operation>(number - 2);
+  if (number < 2 || number - 2 > static_cast<std::uint64_t>(Operation::Replace) || !fits(element.kind, operation))
+    throw Impossible{"MPI does not say what this operation makes of this type"};
+  const std::string type =
+      element.kind == Element::Kind::Pair      ? fmt::format("struct {{\n  {} value;\n  {} index;\n}}", element.type, element.index)
+      : element.kind == Element::Kind::Complex ? fmt::format("struct {{\n  {} real, imaginary;\n}}", element.type)
+                                                : element.type;
+  return fmt::format(R"(
+typedef {} element;
+
+// Nothing is rounded, and no sum or product overflows.
+static element contribution(int of, long long i) {{
+  const unsigned long long x = mixed(of, i);
+  const element one = {};
+  return one;
+}}
+static element combined(element a, element b) {{ return {}; }}
+static int same(element a, element b) {{ return {}; }}
+static void show(char* text, size_t size, element one) {{ snprintf(text, size, {}); }}
+)",
+                     type, contribution(element, operation, ranks), combined(element, operation), same(element, operation), shown(element));
+}
+
 }  // namespace
 
 std::string element_code(const Plan& plan) {
@@ -167,29 +203,22 @@ std::string element_code(const Plan& plan) {
       element = one;
     }
   }
-  const std::uint64_t number = plan.members[0].shape->operation;
-  if (number == 1) throw Impossible{"the operation is the program's own"};
-  const auto operation = static_cast<Operation>(number - 2);
-  if (number < 2 || number - 2 > static_cast<std::uint64_t>(Operation::Maxloc) || !element || !fits(element->kind, operation))
-    throw Impossible{"MPI does not say what this operation makes of this type"};
-  const std::string type =
-      element->kind == Element::Kind::Pair      ? fmt::format("struct {{\n  {} value;\n  {} index;\n}}", element->type, element->index)
-      : element->kind == Element::Kind::Complex ? fmt::format("struct {{\n  {} real, imaginary;\n}}", element->type)
-                                                : element->type;
-  return fmt::format(R"(
-typedef {} element;
+  const std::uint64_t operation = plan.members[0].shape->operation;
+  if (!element) throw Impossible{"MPI does not say what this operation makes of this type"};
+  return code(*element, operation, plan.members.size());
+}
 
-// Small integers, so that nothing is rounded.
-static element contribution(int of, long long i) {{
-  const unsigned long long x = mixed(of, i);
-  const element one = {};
-  return one;
-}}
-static element combined(element a, element b) {{ return {}; }}
-static int same(element a, element b) {{ return {}; }}
-static void show(char* text, size_t size, element one) {{ snprintf(text, size, {}); }}
-)",
-                     type, contribution(*element, operation), combined(*element, operation), same(*element, operation), shown(*element));
+std::string element_code(const LoggedBlock& block, std::uint64_t operation, std::uint64_t& elements) {
+  using Made = engine::TypeTree::Made;
+  const engine::TypeTree* tree = &block.type->tree;
+  while ((tree->made == Made::Dup || tree->made == Made::Contiguous) && tree->types.size() == 1) tree = &tree->types[0];
+  const engine::FlatType& flat = block.type->flat;
+  const auto element = tree->made == Made::Named ? element_of(tree->name, tree->size) : std::nullopt;
+  const bool is_pair = element && element->kind == Element::Kind::Pair;
+  if (!element || static_cast<std::int64_t>(element->size) != tree->extent || !(flat.solid || (is_pair && tree == &block.type->tree)))
+    throw Impossible{"an accumulate of a type with holes, or one that is not known"};
+  elements = block.count * (flat.size / tree->size);
+  return code(*element, operation, 2);  // the window, and who accesses it
 }
 
 }  // namespace reprise::flow::reproducing

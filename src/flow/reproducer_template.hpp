@@ -15,7 +15,7 @@ inline constexpr std::string_view kNoWeights = R"c(
 
 inline constexpr std::string_view kGlobals = R"c(
 static int rank;
-static int start;  // of a persistent operation, which of them it is
+static int turn;  // from 0 to ROUNDS: an operation with a request is made, or started, several times
 static MPI_Comm comm;
 static MPI_Comm control;  // for what is not part of the call
 
@@ -42,14 +42,14 @@ static void complain(const char* format, ...) {
   vsnprintf(words, sizeof words, format, values);
   va_end(values);
   printf("WRONG: rank %d: %s", rank, words);
-  if (STARTS > 1) printf(" (start %d of %d)", start + 1, STARTS);
+  if (ROUNDS > 1) printf(" (round %d of %d)", turn + 1, ROUNDS);
   printf("\n");
   fflush(stdout);
 }
 
 // Something arbitrary.
 static unsigned long long mixed(int of, long long place) {
-  unsigned long long x = (unsigned long long)(start * (RANKS + 1) + of + 1) * 0x9e3779b97f4a7c15ULL;
+  unsigned long long x = (unsigned long long)(turn * (RANKS + 1) + of + 1) * 0x9e3779b97f4a7c15ULL;
   x += (unsigned long long)place;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -224,17 +224,41 @@ static void check_taken(const struct share* mine) {
 }
 )c";
 
+inline constexpr std::string_view kWindow = R"c(
+// What is in the window before the access is combined like a contribution of one rank more.
+static void fill_window(void) {
+  for (long long i = 0; i < share_of(TARGET)->results; ++i) {
+    const element one = contribution(ORIGIN + 1, i);
+    memcpy(taken.at + i * (long long)sizeof one, &one, sizeof one);
+  }
+}
+)c";
+
 inline constexpr std::string_view kStatus = R"c(
-static void check_status(const MPI_Status* status, int source, int tag, long long bytes) {
-  MPI_Count count = 0;
-#if MPI_VERSION >= 4
-  MPI_Get_elements_c(status, MPI_BYTE, &count);
-#else
-  MPI_Get_elements_x(status, MPI_BYTE, &count);
-#endif
+static void check_status(const MPI_Status* status, int source, int tag, MPI_Datatype type, int count) {
+  int found;
+  MPI_Get_count(status, type, &found);
   if (status->MPI_SOURCE != source) complain("the status names source %d, should be %d", status->MPI_SOURCE, source);
   if (status->MPI_TAG != tag) complain("the status names tag %d, should be %d", status->MPI_TAG, tag);
-  if (count != bytes) complain("the status counts %lld bytes, should be %lld", (long long)count, bytes);
+  if (found != count) complain("the status counts %d elements, should be %d", found, count);
+}
+)c";
+
+inline constexpr std::string_view kCompletion = R"c(
+// In each round in another way.
+static MPI_Status complete(MPI_Request* request) {
+  MPI_Status status;
+  int done = 0, index;
+  memset(&status, 0x55, sizeof status);  // so that it is seen if MPI does not set it
+  switch (turn) {
+    case 0: MPI_Wait(request, &status); break;
+    case 1:
+      while (!done) MPI_Test(request, &done, &status);
+      break;
+    case 2: MPI_Waitall(1, request, &status); break;
+    default: MPI_Waitsome(1, request, &done, &index, &status);
+  }
+  return status;
 }
 )c";
 
@@ -272,7 +296,7 @@ int main(int argc, char** argv) {
   given = make_buffer(mine->given_from, mine->given_to);
   taken = mine->one_buffer ? given : make_buffer(mine->taken_from, mine->taken_to);
 @PREPARE@
-  for (start = 0; start < STARTS; ++start) {
+  for (turn = 0; turn < ROUNDS; ++turn) {
     fill(&given);
     fill(&taken);
     fill_given(mine);

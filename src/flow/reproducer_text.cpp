@@ -202,8 +202,8 @@ class Tables {
     std::vector<std::size_t> share_of;
     std::map<std::string, std::size_t> numbered;
     std::string rows;
-    for (std::size_t rank = 0; rank < plan_.members.size(); ++rank) {
-      const std::string row = plan_.element.empty() ? blocks_row(plan_.members[rank]) : reduction_row(rank);
+    for (const Member& member : plan_.members) {
+      const std::string row = plan_.element.empty() ? blocks_row(member) : reduction_row(member);
       const auto [found, is_new] = numbered.try_emplace(row, numbered.size());
       if (is_new) rows += row;
       share_of.push_back(found->second);
@@ -245,14 +245,9 @@ class Tables {
                        member.one_buffer ? 1 : 0, member.given.from, member.given.to, member.taken.from, member.taken.to);
   }
 
-  std::string reduction_row(std::size_t rank) const {
-    const Member& member = plan_.members[rank];
-    const LoggedShape& shape = *member.shape;
-    const std::uint64_t gives = member.gives.empty() ? 0 : member.gives[0].count;
-    const bool gets = gets_result(shape);
-    const std::size_t first_peer = plan_.local > 0 && rank < plan_.local ? plan_.local : 0;
-    return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n", gives, gets ? shape.count : 0, gets ? shape.first : 0,
-                       first_peer, gets ? shape.combines : 0, member.one_buffer ? 1 : 0, member.given.from, member.given.to,
+  static std::string reduction_row(const Member& member) {
+    return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n", member.contributes, member.results, member.first,
+                       member.first_peer, member.peers, member.one_buffer ? 1 : 0, member.given.from, member.given.to,
                        member.taken.from, member.taken.to);
   }
 
@@ -293,27 +288,33 @@ std::string communicator(const Plan& plan) {
   return by_rank(texts);
 }
 
-std::string heading(const Plan& plan, const Violation& violation) {
+// Of a call that blocks: otherwise complete() does it.
+constexpr const char* kStatusVariable =
+    "  MPI_Status status;\n"
+    "  memset(&status, 0x55, sizeof status);  // so that it is seen if MPI does not set it\n";
+
+std::string heading(const Plan& plan, const Violation& violation, const std::string& name) {
   std::vector<std::string> calls;
   for (const Member& member : plan.members)
     if (const std::string call = member.shape->call(); std::ranges::find(calls, call) == calls.end()) calls.push_back(call);
   const std::string_view kind = flow::name_of(violation.kind);
   const std::size_t ranks = plan.members.size();
   return fmt::format(
-      "// {} with {} rank{}: {}.\n"
-      "// {}\n"
+      "// {2} with {1} rank{3}: {4}.\n"
+      "// {5}\n"
       "//\n"
-      "//   mpicc reproducer-1.c -o reproducer-1 && mpirun -n {} ./reproducer-1\n"
+      "//   mpicc {0}.c -o {0} && mpirun -n {1} ./{0}\n"
       "//\n"
       "// This makes the same call with the same shape of communicator, counts, places and datatypes, on other data. It\n"
       "// prints \"ok\"; or \"WRONG: ...\", and ends with status 1. What a rank gives follows from its number and the place in\n"
-      "// its buffer, so every rank knows what it must get. MPI is not asked which bytes a datatype describes.\n",
-      fmt::join(calls, " and "), ranks, ranks == 1 ? "" : "s", kind, comment(violation.words), ranks);
+      "// its buffer, so every rank knows what it must get. MPI is not asked which bytes a datatype describes.\n{6}",
+      name, ranks, fmt::join(calls, " and "), ranks == 1 ? "" : "s", kind, comment(violation.words),
+      plan.remark.empty() ? "" : "// " + plan.remark + "\n");
 }
 
 }  // namespace
 
-std::string program(Plan& plan, const Violation& violation) {
+std::string program(Plan& plan, const Violation& violation, const std::string& name) {
   std::vector<std::string> prepare, communicate, release;
   for (const Member& member : plan.members) {
     prepare.push_back(member.prepare);
@@ -325,25 +326,31 @@ std::string program(Plan& plan, const Violation& violation) {
   const bool is_reduction = !plan.element.empty();
   const bool prepares = mentions(prepare, ";");
 
-  std::string out = heading(plan, violation);
+  std::string out = heading(plan, violation, name);
   out += "#include <mpi.h>\n#include <stdarg.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n";
   if (std::holds_alternative<virtual_world::DistributedGraph>(plan.topology)) out += kNoWeights;
-  out += fmt::format("\nenum {{ RANKS = {}, STARTS = {}, GUARD = 64, MINE = -1 }};\n", plan.members.size(), plan.starts);
+  out += fmt::format("\nenum {{ RANKS = {}, ROUNDS = {}, GUARD = 64, MINE = -1 }};\n", plan.members.size(), plan.rounds);
   out += kGlobals;
 
   out += "\n// --- the call ---\n\n";
   const bool needs_extents = make.find("expect_extent") != std::string::npos;
   if (needs_extents) out += "static void expect_extent(MPI_Datatype type, long long extent);\n";
-  if (plan.is_message) out += "static void check_status(const MPI_Status* status, int source, int tag, long long bytes);\n";
-  if (needs_extents || plan.is_message) out += '\n';
+  if (plan.is_message)
+    out += "static void check_status(const MPI_Status* status, int source, int tag, MPI_Datatype type, int count);\n";
+  const bool completes = mentions(communicate, " complete(");
+  if (completes) out += "static MPI_Status complete(MPI_Request* request);\n";
+  if (needs_extents || plan.is_message || completes) out += '\n';
   if (!make.empty()) out += plan.types.variables() + function("make_types", make);
   const std::string free_types = plan.types.release();
   if (!free_types.empty()) out += function("free_types", free_types);
   out += function("make_communicator", communicator(plan)) + '\n';
-  for (const char* request : {"request", "send_request", "receive_request"})
-    if (mentions(communicate, fmt::format("(&{},", request))) out += fmt::format("static MPI_Request {};\n", request);
+  for (const char* request : {"request", "send_request", "receive_request", "other_request"})
+    if (mentions(communicate, fmt::format("(&{}", request))) out += fmt::format("static MPI_Request {};\n", request);
   if (prepares) out += function("prepare", by_rank(prepare));
-  out += function("communicate", (mentions(communicate, "&status") ? "  MPI_Status status;\n" : "") + by_rank(communicate));
+  out += plan.before_call;
+  if (mentions(communicate, "fill_window")) out += "static void fill_window(void);\n";
+  const char* const status = mentions(communicate, ", &status);") ? kStatusVariable : mentions(communicate, "&status") ? "  MPI_Status status;\n" : "";
+  out += function("communicate", status + by_rank(communicate));
 
   if (is_reduction) out += kReductionShare;
   else ((out += kLayouts) += '\n' + plan.types.tables()) += kBlocks;
@@ -356,6 +363,8 @@ std::string program(Plan& plan, const Violation& violation) {
                        plan.local > 0 ? fmt::format("rank < {0} ? rank : rank - {0}", plan.local) : "rank");
   if (is_reduction) (out += plan.element) += kReduction;
   else out += kTransfer;
+  if (mentions(communicate, "fill_window")) out += kWindow;
+  if (completes) out += kCompletion;
   if (plan.is_message) out += kStatus;
 
   std::string main(kMain);

@@ -6,6 +6,7 @@
 //   REPRISE_FAULT_RANK=R      at this rank of MPI_COMM_WORLD
 //   REPRISE_FAULT_LOG=FILE    gets a line when it is done:
 //                               FAULT rank FUNCTION eligible-index index-among-the-calls-of-FUNCTION NAME: detail
+//   REPRISE_FAULT_HEAP=1      the program has room behind all its buffers, wherever they are
 //   REPRISE_FAULT_COUNT=FILE  gets, without REPRISE_FAULT, at MPI_Finalize a line per fault: NAME rank eligible-calls
 // A call is eligible if breaking it makes a difference to somebody's data, so that every fault does real damage.
 #ifndef TESTS_FLOW_FAULTY_H

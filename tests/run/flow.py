@@ -134,7 +134,7 @@ def eligible(scene, program, library, seed, fault):
     return {int(rank): int(count) for name, rank, count in words if name == fault}
 
 
-def break_one(scene, name, program, library):
+def break_one(scene, name, program, library, words=("--no-reproducers",)):
     """One call is broken, wherever chance wants it. (what is said, the verdict, where, the call)"""
     counts = None
     for _ in range(10):  # some are too much for the library itself (docs/library-bugs.md)
@@ -149,11 +149,18 @@ def break_one(scene, name, program, library):
     rank = scene.random.choice(ranks)
     at = scene.random.randrange(counts[rank])
     log = scene.dir / f"fault-{scene.count}"
-    result = check(scene, ["--no-reproducers"], traffic(scene, program, seed, **{"": name}, _RANK=rank, _AT=at, _LOG=log),
+    result = check(scene, words, traffic(scene, program, seed, **{"": name}, _RANK=rank, _AT=at, _LOG=log),
                    {"LD_PRELOAD": str(library)})
     where = f"{name}, seed {seed}, rank {rank}, call {at}"
     scene.check(log.exists(), f"{where}: the fault was not applied", result)
     return result, verdict(result), where, log.read_text().split()[2]
+
+
+def blamed(scene, found):
+    """What the library is blamed for, but for what the real one is known to do wrong."""
+    known = KNOWN_CALLS.get(scene.case.mpi, set())
+    return [violation for violation in found["violations"] if not violation["by program"]
+            and not {call["call"] for call in violation.get("calls", [])} & known]
 
 
 def fault(name, times):
@@ -162,14 +169,13 @@ def fault(name, times):
         told = []
         while len(told) < times:
             result, found, where, broken = break_one(scene, name, program, library)
-            blamed = [violation for violation in found["violations"] if not violation["by program"]
-                      and not {call["call"] for call in violation["calls"]} & KNOWN_CALLS.get(scene.case.mpi, set())]
-            if not blamed and OWN_OPERATION in found["unchecked"] and any(part in broken for part in ("educe", "can")):
+            all_blamed = blamed(scene, found)
+            if not all_blamed and OWN_OPERATION in found["unchecked"] and any(part in broken for part in ("educe", "can")):
                 continue  # that is not checked (docs/check.md): another place
             scene.check_status(result, 1, where)
-            shown = {violation["kind"] for violation in blamed}
+            shown = {violation["kind"] for violation in all_blamed}
             scene.check(shown & FAULTS[name], f"{where}: found {shown}", result)
-            calls = {call["call"] for violation in blamed for call in violation["calls"]}
+            calls = {call["call"] for violation in all_blamed for call in violation["calls"]}
             scene.check(any(same_call(broken, call) for call in calls), f"{where}: {broken} is broken, {calls} blamed", result)
             told.append(broken)
         scene.remark = ", ".join(told)

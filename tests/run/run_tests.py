@@ -39,6 +39,7 @@ import lint
 import no_alarms
 import random_programs
 import reductions
+import reproducers
 import scale
 import show
 import slurm
@@ -67,11 +68,12 @@ SUITES = {
     "lint": lint.cases,
     "no_alarms": no_alarms.cases,
     "flow": flow.cases,
+    "reproducers": reproducers.cases,
     "reductions": reductions.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "reductions"}  # the number of their cases depends on --repeat or --seeds
+SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "reproducers", "reductions"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
