@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "flow/reproducer_parts.hpp"
@@ -33,7 +34,7 @@ AccessCall access_call(const std::string& name) {
 
 constexpr std::string_view kFence =
     "      MPI_Win_fence(0, window);\n"
-    "      if (rank == ORIGIN) access(window, shift);\n"
+    "      if (rank == ORIGIN) access(window);\n"
     "      MPI_Win_fence(0, window);\n";
 constexpr std::string_view kPost = R"(      MPI_Comm_group(comm, &all);
       MPI_Group_incl(all, 1, (int[]){ORIGIN}, &origin);
@@ -41,7 +42,7 @@ constexpr std::string_view kPost = R"(      MPI_Comm_group(comm, &all);
       if (rank == TARGET) MPI_Win_post(origin, 0, window);
       if (rank == ORIGIN) {
         MPI_Win_start(target, 0, window);
-        access(window, shift);
+        access(window);
         MPI_Win_complete(window);
       }
       if (rank == TARGET) MPI_Win_wait(window);
@@ -52,7 +53,7 @@ constexpr std::string_view kPost = R"(      MPI_Comm_group(comm, &all);
 constexpr std::string_view kLock =
     "      if (rank == ORIGIN) {\n"
     "        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window);\n"
-    "        access(window, shift);\n"
+    "        access(window);\n"
     "        MPI_Win_unlock(TARGET, window);\n"
     "      }\n";
 
@@ -71,8 +72,8 @@ Plan access_plan(const Violation& violation) {
 
   Plan plan;
   plan.remark =
-      "How the program synchronised, where its window began, and what the access was at the target is not known: here the\n"
-      "// target has the same datatype, the window begins elsewhere in each round, and each way to synchronise has its turn.";
+      "How the program synchronised, and what the access was at the target, is not known: here the target has the same\n"
+      "// datatype, in the middle of a window that begins at a multiple of 64 bytes, and each way to synchronise has its turn.";
   plan.rounds = call.has_request ? 1 : 3;
   plan.members.resize(2);
   for (Member& member : plan.members) member.shape = &shape;
@@ -101,27 +102,27 @@ Plan access_plan(const Violation& violation) {
   const char* const own = puts ? "given.at" : "taken.at";
   const char* const window = puts ? "taken" : "given";
   const std::string request = call.has_request ? ", &request" : "";
+  // There is more in the window, before and behind. It begins where all libraries like it.
+  constexpr std::int64_t kRoom = 64;
+  const std::int64_t base = -((kRoom - span.from) / kRoom * kRoom);
   plan.before_call = fmt::format(
       "enum {{ ORIGIN = {}, TARGET = 0 }};\n"
-      "// What is in the window begins {}`shift` bytes behind its start.\n"
-      "static void access(MPI_Win window, int shift) {{\n{}{}{}}}\n",
-      origin, span.from == 0 ? "" : fmt::format("{} + ", -span.from), call.has_request ? "  MPI_Request request;\n" : "",
-      wrapped(fmt::format("  {}({}, {}, {}, TARGET, shift{}, {}, {}{}, window{});", shape.call(), own, block.count, handle,
-                          span.from == 0 ? "" : fmt::format(" + {}", -span.from), block.count, handle,
+      "static void access(MPI_Win window) {{\n{}{}{}}}\n",
+      origin, call.has_request ? "  MPI_Request request;\n" : "",
+      wrapped(fmt::format("  {0}({1}, {2}, {3}, TARGET, {4}, {2}, {3}{5}, window{6});", shape.call(), own, block.count, handle, -base,
                           accumulates ? fmt::format(", {}", operation_name(shape.operation)) : "", request)),
       call.has_request ? "  MPI_Wait(&request, MPI_STATUS_IGNORE);\n" : "");
   std::string text = fmt::format(
-      "  const int shift = 4 * turn;\n"
-      "  const MPI_Aint size = {} + shift;\n"
       "  MPI_Win window;\n"
       "{}{}"
-      "  MPI_Win_create({}.at{} - shift, rank == TARGET ? size : 0, 1, MPI_INFO_NULL, comm, &window);\n"
+      "  MPI_Win_create({}.at{}, rank == TARGET ? {} : 0, 1, MPI_INFO_NULL, comm, &window);\n"
       "{}",
-      span.to - span.from, call.has_request ? "" : "  MPI_Group all, origin, target;\n", accumulates ? "  if (rank == TARGET) fill_window();\n" : "",
-      window, span.from == 0 ? "" : fmt::format(" + {}", span.from), call.has_request ? "" : "  switch (turn) {\n");
+      call.has_request ? "" : "  MPI_Group all, origin, target;\n", accumulates ? "  if (rank == TARGET) fill_window();\n" : "",
+      window, base == 0 ? "" : fmt::format(" {} {}", base < 0 ? '-' : '+', std::abs(base)), span.to + kRoom - base,
+      call.has_request ? "" : "  switch (turn) {\n");
   if (call.has_request)
     text +=
-        "  if (rank == ORIGIN) {\n    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window);\n    access(window, shift);\n"
+        "  if (rank == ORIGIN) {\n    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, TARGET, 0, window);\n    access(window);\n"
         "    MPI_Win_unlock(TARGET, window);\n  }\n";
   else
     text += fmt::format("    case 0:\n{}      break;\n    case 1:\n{}      break;\n    default:\n{}  }}\n", kFence, kPost, kLock);

@@ -403,16 +403,17 @@ TEST_F(ReproducerTest, AccessesToWindows) {
   accesses("MPI_Put", 2, column_);
   std::string text = source(2);
   EXPECT_TRUE(has(text, "enum { ORIGIN = 1, TARGET = 0 };"));
-  EXPECT_TRUE(has(text, "MPI_Put(given.at, 4, type_1, TARGET, shift, 4, type_1, window);"));
+  EXPECT_TRUE(has(text, "MPI_Put(given.at, 4, type_1, TARGET, 64, 4, type_1, window);"));
   EXPECT_TRUE(has(text, "ROUNDS = 3"));
+  EXPECT_TRUE(has(text, "MPI_Win_create(taken.at - 64, rank == TARGET ? 272 : 0, 1, MPI_INFO_NULL, comm, &window);"));
   for (const char* const way : {"MPI_Win_fence", "MPI_Win_post", "MPI_Win_lock"}) EXPECT_TRUE(has(text, way)) << way;
   accesses("MPI_Get", 1, int_);
   text = source(2);
   EXPECT_TRUE(has(text, "enum { ORIGIN = 0, TARGET = 0 };"));
-  EXPECT_TRUE(has(text, "MPI_Get(taken.at, 4, MPI_INT, TARGET, shift, 4, MPI_INT, window);"));
+  EXPECT_TRUE(has(text, "MPI_Get(taken.at, 4, MPI_INT, TARGET, 64, 4, MPI_INT, window);"));
   accesses("MPI_Raccumulate", 2, int_, number(Operation::Sum));
   text = source(2);
-  EXPECT_TRUE(has(text, "MPI_Raccumulate(given.at, 4, MPI_INT, TARGET, shift, 4, MPI_INT, MPI_SUM, window, &request);"));
+  EXPECT_TRUE(has(text, "MPI_Raccumulate(given.at, 4, MPI_INT, TARGET, 64, 4, MPI_INT, MPI_SUM, window, &request);"));
   EXPECT_TRUE(has(text, "ROUNDS = 1"));  // such calls need a lock
   EXPECT_TRUE(has(text, "fill_window();"));
   accesses("MPI_Accumulate", 2, column_, number(Operation::Sum));
