@@ -38,8 +38,9 @@ static bool from_neighbour(const struct scenario* s, struct exchange* x, int sta
 
 // Blocks that are exchanged between edges of the same two processes are told apart from other trouble.
 static void check(const struct scenario* s, struct exchange* x, int start) {
+  const bool before = is_wrong();
   check_both(s, x, start);
-  if (!is_wrong() || !s->comm.near.ambiguous || gathers(x->what)) return;
+  if (before || !is_wrong() || !s->comm.near.ambiguous || gathers(x->what)) return;
   for (int i = 0; i < x->in.count; ++i)
     if (!from_neighbour(s, x, start, i)) return;
   if (s->comm.kind == kCart) remark("periodic dimension of size 1 or 2: the blocks of both directions are confused");

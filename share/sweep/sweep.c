@@ -21,7 +21,7 @@ static struct {
 
 static struct {
   long cases, from, only_case, limit;
-  char only[400], variants[60], comms[20];
+  char only[400], variants[60], comms[20], without[1000];
 } choice = {.cases = 1000, .only_case = -1, .limit = 120};
 
 static struct scenario current;
@@ -138,15 +138,25 @@ static void on_signal(int number) {
   raise(number);
 }
 
-static const struct family* const tables[] = {collective_families, reduction_families, neighbour_families,
-                                              message_families,    packing_families,   window_families};
+static const struct {
+  const struct family* families;
+  const char* group;
+} tables[] = {{collective_families, "collectives"}, {reduction_families, "collectives"}, {neighbour_families, "collectives"},
+              {message_families, "messages"},       {packing_families, "packing"},       {window_families, "windows"}};
 enum { kTables = sizeof tables / sizeof tables[0] };
 
 static const struct family* family_at(long index) {
   for (int t = 0; t < kTables; ++t)
-    for (const struct family* f = tables[t]; f->name; ++f)
+    for (const struct family* f = tables[t].families; f->name; ++f)
       if (index-- == 0) return f;
   return NULL;
+}
+
+static const char* group_of(const struct family* family) {
+  for (int t = 0; t < kTables; ++t)
+    for (const struct family* f = tables[t].families; f->name; ++f)
+      if (f == family) return tables[t].group;
+  return "";
 }
 
 static const struct family* draw_family(uint64_t key) {
@@ -156,15 +166,15 @@ static const struct family* draw_family(uint64_t key) {
   return family_at((long)(key % (uint64_t)count));
 }
 
-static bool is_chosen(const char* name, const char* list) {
+static bool is_listed(const char* name, const char* list) {
   const size_t length = strlen(name);
-  if (!list[0]) return true;
   for (const char* at = list; at; at = strchr(at, ',')) {
     if (*at == ',') ++at;
     if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length])) return true;
   }
   return false;
 }
+static bool is_chosen(const char* name, const char* list) { return !list[0] || is_listed(name, list); }
 
 // Rank 0 hears from everybody, prints one line, and lets all go on together, so that a crash belongs to the case that was
 // named last.
@@ -206,6 +216,22 @@ static enum variant draw_variant(long number) {
 
 static bool draw_inter(long number) { return mix(case_key(number), 3) % 4 == 0; }
 
+static const char* const variant_names[] = {"blocking", "nonblocking", "persistent"};
+
+// "bcast/persistent"; only the collectives have variants.
+static const char* kind_of(long number, const struct family* family) {
+  static char text[80];
+  const bool has_variants = !strcmp(group_of(family), "collectives") && strcmp(family->name, "reduce_local");
+  snprintf(text, sizeof text, "%s%s%s", family->name, has_variants ? "/" : "", has_variants ? variant_names[draw_variant(number)] : "");
+  return text;
+}
+
+static bool is_wanted(long number, const struct family* family) {
+  return (is_chosen(family->name, choice.only) || is_listed(group_of(family), choice.only)) &&
+         is_chosen(variant_names[draw_variant(number)], choice.variants) && !is_listed(kind_of(number, family), choice.without) &&
+         is_chosen(draw_inter(number) ? "inter" : "intra", choice.comms);
+}
+
 // A message from each process to itself, by which somebody who follows the calls sees where a case begins: no other one has this
 // tag, which is the greatest that every library has.
 static void mark(void) {
@@ -224,7 +250,7 @@ static int run_case(long number, const struct family* family) {
   s->large = draw_chance(&s->draw, 20) && MPI_VERSION >= 4;
   snprintf(s->text, sizeof s->text, "%s, its datatypes", family->name);
   if (options.verbose && world_rank == 0) {
-    printf("case %ld: ", number);
+    printf("case %ld %s: ", number, kind_of(number, family));
     fflush(stdout);
   }
   mark();
@@ -237,11 +263,12 @@ static int run_case(long number, const struct family* family) {
 }
 
 static void usage(void) {
-  printf("usage: sweep [--seed S] [--cases K] [--only FAMILY[,FAMILY]] [--variants VARIANT[,VARIANT]]\n"
+  printf("usage: sweep [--seed S] [--cases K] [--only FAMILY[,FAMILY]] [--without KIND[,KIND]] [--variants VARIANT[,VARIANT]]\n"
          "             [--comms inter|intra] [--case I] [--from I] [--parameters] [--verbose] [--explain] [--uniform] [--most-bytes B] [--limit SECONDS]\n"
          "  --seed S        another seed, other cases (1)\n"
          "  --cases K       how many (1000); with --only or --variants, of these\n"
-         "  --only FAMILY   only these families\n"
+         "  --only FAMILY   only these families, or groups of them: collectives, messages, packing, windows\n"
+         "  --without KIND  none of these, as --verbose names them: bcast/persistent, or send\n"
          "  --variants V    only these of blocking, nonblocking and persistent collectives\n"
          "  --comms C       only calls on intercommunicators, or only on others\n"
          "  --case I        only this one\n"
@@ -267,6 +294,7 @@ static bool read_options(int argc, char** argv) {
     else if (!strcmp(argv[i], "--case")) choice.only_case = atol(value);
     else if (!strcmp(argv[i], "--from")) choice.from = atol(value);
     else if (!strcmp(argv[i], "--variants")) snprintf(choice.variants, sizeof choice.variants, "%s", value);
+    else if (!strcmp(argv[i], "--without")) snprintf(choice.without, sizeof choice.without, "%s", value);
     else if (!strcmp(argv[i], "--comms")) snprintf(choice.comms, sizeof choice.comms, "%s", value);
     else if (!strcmp(argv[i], "--limit")) choice.limit = atol(value);
     else if (!strcmp(argv[i], "--most-bytes")) options.most_bytes = atol(value);
@@ -313,13 +341,11 @@ int main(int argc, char** argv) {
     printf("MPI %d.%d: without MPI_Isendrecv, partitioned communication and large counts%s\n", MPI_VERSION, MPI_SUBVERSION,
            PERSISTENT_COLLECTIVES ? "; persistent collectives as MPIX_" : ", and without persistent collectives");
   long ran = 0, tally[3] = {0, 0, 0};
-  static const char* const variants[] = {"blocking", "nonblocking", "persistent"};
   const bool one = choice.only_case >= 0;
   for (long i = one ? choice.only_case : choice.from, passed = 0; ran < choice.cases && passed < 10000; ++i) {
-    // What a case is does not depend on --only, --variants and --comms, so that its number is enough to run it again.
+    // What a case is does not depend on what is chosen, so that its number is enough to run it again.
     const struct family* family = draw_family(mix(mix(options.seed, 0xfa), (uint64_t)i));
-    const bool chosen = is_chosen(family->name, choice.only) && is_chosen(variants[draw_variant(i)], choice.variants) &&
-                        is_chosen(draw_inter(i) ? "inter" : "intra", choice.comms);
+    const bool chosen = is_wanted(i, family);
     passed = chosen ? 0 : passed + 1;
     if (!chosen && !one) continue;
     ++tally[run_case(i, family)];

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "cli/check_reproducers.hpp"
+#include "cli/check_sweep.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
@@ -247,12 +248,15 @@ int check(const std::vector<std::string>& command, const Options& options) {
 }  // namespace
 
 int check_command(int argc, char** argv) {
+  const CommandLine line = split_command_line(argc, argv);
+  if (std::find(line.own.begin(), line.own.end(), "--sweep") != line.own.end()) return sweep_command(argc, argv);
   Options options;
   OptionParser parser("check",
                       "Runs a command and checks that the MPI library delivered every byte where the program wanted it: what\n"
                       "calls gave is compared with what others got, after the run. Exit status: 0 if all is well, 1 if\n"
                       "something was not delivered, 2 if not everything could be looked at.",
-                      "[OPTIONS] -- COMMAND...\n       reprise check [OPTIONS] DIR      what such a run has left\n\n"
+                      "[OPTIONS] -- COMMAND...\n       reprise check [OPTIONS] DIR      what such a run has left\n"
+                      "       reprise check --sweep            a program of our own that calls MPI in all ways (see --sweep -h)\n\n"
                       "Example: reprise check -- mpirun -n 4 ./app input.txt");
   parser.option("DIR", options.trace, "The trace of a run that was checked before", "");
   parser.option("-o,--output", options.record.directory, "Directory for the trace (default: ./reprise.d/NAME-K)", "DIR");
@@ -260,7 +264,6 @@ int check_command(int argc, char** argv) {
   parser.flag("--no-reproducers", options.no_reproducers, "Do not make and try stand-alone programs");
   parser.flag("--json", options.json, "The result as JSON");
   parser.flag("-q,--quiet", options.record.quiet, "No closing summary");
-  const CommandLine line = split_command_line(argc, argv);
   if (const auto status = parser.parse(line.own)) return *status;
   if (line.command.empty() && options.trace.empty()) fail("check: which command? For example: reprise check -- mpirun -n 4 ./app");
   return check(line.command, options);
