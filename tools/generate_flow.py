@@ -101,7 +101,9 @@ def accounting(prototype, row):
     names = [parameter.name for parameter in prototype.parameters]
     call = library_call(prototype, row, names)
     if row.body == "Type_free":
-        lines = [f"forget_type(*{names[0]});", f"return {call};"]
+        lines = [f"forget_type(*{names[0]});", f"if (keeps_type({names[0]})) return MPI_SUCCESS;", f"return {call};"]
+    elif row.body == "Op_free":
+        lines = [f"if (keeps_operation({names[0]})) return MPI_SUCCESS;", f"return {call};"]
     elif row.body == "Win_free":
         lines = [f"window_freed(*{names[0]});", f"return {call};"]
     elif row.has("newwin") and row.has("comm"):

@@ -261,6 +261,8 @@ int check_command(int argc, char** argv) {
   parser.option("DIR", options.trace, "The trace of a run that was checked before", "");
   parser.option("-o,--output", options.record.directory, "Directory for the trace (default: ./reprise.d/NAME-K)", "DIR");
   parser.mpi_option(options.record.mpi);
+  parser.flag("--no-reductions", options.record.no_flow_messages,
+              "Leave out what takes messages of our own: reductions and windows");
   parser.flag("--no-reproducers", options.no_reproducers, "Do not make and try stand-alone programs");
   parser.flag("--json", options.json, "The result as JSON");
   parser.flag("-q,--quiet", options.record.quiet, "No closing summary");

@@ -160,7 +160,7 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
   if (mpi.found.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
   if (options.checks) settings.emplace_back("REPRISE_CHECKS", "1");
-  if (options.flow) settings.emplace_back("REPRISE_FLOW", "1");
+  if (options.flow) settings.emplace_back("REPRISE_FLOW", options.no_flow_messages ? "2" : "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
   const std::string library = options.checks || options.flow ? with_heap_library(mpi.preload_library) : mpi.preload_library;
   const Launch launch = prepare_launch(command, mpi.found, library, settings);

@@ -15,6 +15,7 @@ struct RecordOptions {
   bool no_deadlocks = false;   // threads are not watched
   bool quiet = false;
   bool checks = false;  // what is wrong with the program's calls is noted
+  bool no_flow_messages = false;  // of our own, for what cannot be followed without
   bool flow = false;    // what its calls give and take is followed
 };
 

@@ -38,7 +38,8 @@ Configuration read_environment() {
   configuration.plain = *environment("REPRISE_PLAIN") == '1';
   configuration.finds_deadlocks = *environment("REPRISE_DEADLOCKS") != '0';
   configuration.checks = *environment("REPRISE_CHECKS") == '1';
-  configuration.flow = *environment("REPRISE_FLOW") == '1';
+  configuration.flow = *environment("REPRISE_FLOW") != '\0';
+  configuration.flow_messages = *environment("REPRISE_FLOW") == '1';
   configuration.data = environment("REPRISE_DATA");
   if (*environment("REPRISE_DATA_LIMIT"))
     configuration.data_limit = std::strtoull(environment("REPRISE_DATA_LIMIT"), nullptr, 10);

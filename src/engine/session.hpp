@@ -34,6 +34,7 @@ struct Configuration {
   bool stops_at_end = false;               // of a run that was cut off, for a debugger
   bool explored = false;                   // replaying: an order that was explored
   bool finds_deadlocks = true;             // among threads
+  bool flow_messages = true;               // the same, with messages of our own
   bool flow = false;                       // recording: what its calls give and take is followed
   bool checks = false;                     // recording: what is wrong with the program's calls is noted
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end

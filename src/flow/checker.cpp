@@ -225,6 +225,7 @@ void Checker::whole(std::uint32_t rank, Event& event) {
     share.taken = event.taken;
     share.contribution = event.contribution;
     share.result = event.result;
+    share.expected = event.expected;
     share.is_over = true;
     share.failed = event.told.error != 0;
     share.overlaps = overlaps(state, *event.shape, event.address);
@@ -254,6 +255,7 @@ void Checker::end(std::uint32_t rank, Event& event) {
     Share share;
     share.taken = event.taken;
     share.result = event.result;
+    share.expected = event.expected;
     share.failed = event.told.error != 0;
     collectives_.ends(*open.collective, rank, std::move(share));
   } else if (open.receive) {

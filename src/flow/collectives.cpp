@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flow/own_operations.hpp"
 #include "flow/reductions.hpp"
 #include "flow/units.hpp"
 
@@ -63,6 +64,7 @@ void Collectives::ends(const Name& name, std::uint32_t rank, Share share) {
   Share& known = call.shares[at];
   known.taken = std::move(share.taken);
   known.result = std::move(share.result);
+  known.expected = std::move(share.expected);
   known.failed = share.failed;
   known.is_over = true;
   if (++call.over < call.members.size()) return;
@@ -173,12 +175,17 @@ void Collectives::compare(const Call& call, const Share& taker, std::size_t numb
   report(std::move(violation));
 }
 
+// What one of those has tried that get what this one gets.
+const std::vector<std::uint8_t>* Collectives::expected_by(const Call& call, const Share& taker) const {
+  for (const int rank : taker.part.shape->group->local) {
+    const std::size_t at = member(call, rank);
+    if (at < call.shares.size() && call.shares[at].expected) return call.shares[at].expected.get();
+  }
+  return nullptr;
+}
+
 void Collectives::reduce(const Call& call, const Share& taker) {
   const LoggedShape& shape = *taker.part.shape;
-  if (shape.operation < 2) {
-    ++verdict_.unchecked["a reduction with an operation of the program's own"];
-    return;
-  }
   std::vector<const std::vector<std::uint8_t>*> contributions;
   for (std::int64_t i = 0; i < shape.combines; ++i) {
     const std::size_t at = member(call, shape.group->peers()[static_cast<std::size_t>(i)]);
@@ -194,13 +201,25 @@ void Collectives::reduce(const Call& call, const Share& taker) {
       violation.members = parts(call);
       return report(std::move(violation));
     }
-    if (!giver.contribution) return;
+    if (!giver.contribution) break;
     contributions.push_back(giver.contribution.get());
   }
-  if (!taker.result) return;
-  const ReductionCheck checked = check_reduction(shape, contributions, *taker.result);
+  if (shape.count == 0) return;
+  const bool is_logged = taker.result && contributions.size() == static_cast<std::size_t>(shape.combines);
+  if (!is_logged) {
+    ++verdict_.unchecked["a reduction"];
+    return;
+  }
+  const bool own = shape.operation < 2;
+  const auto* const expected = own ? expected_by(call, taker) : nullptr;
+  if (own && !expected) {
+    ++verdict_.unchecked["a reduction with an operation of the program's own"];
+    return;
+  }
+  const ReductionCheck checked = own ? check_own_reduction(shape, contributions, *expected, *taker.result)
+                                     : check_reduction(shape, contributions, *taker.result);
   if (!checked.can) {
-    ++verdict_.unchecked["a reduction of a type that is not known"];
+    ++verdict_.unchecked[own ? "a reduction whose operation gives something else in another order" : "a reduction of a type that is not known"];
     return;
   }
   if (checked.words.empty()) return;

@@ -11,7 +11,7 @@ namespace reprise::flow {
 // What one member did in a collective.
 struct Share {
   Part part;
-  engine::DataPart given, taken, contribution, result;
+  engine::DataPart given, taken, contribution, result, expected;
   std::optional<std::uint64_t> post;
   bool is_over = false;  // what it took is known
   bool failed = false;
@@ -48,6 +48,7 @@ class Collectives {
   void look(const Name& name, Call& call);
   void compare(const Call& call, const Share& taker, std::size_t block, std::uint64_t offset);
   void reduce(const Call& call, const Share& taker);
+  const std::vector<std::uint8_t>* expected_by(const Call& call, const Share& taker) const;
   void report(Violation violation);
   std::vector<Part> parts(const Call& call) const;
   std::string mismatch(const Call& call) const;

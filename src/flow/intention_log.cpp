@@ -169,6 +169,7 @@ std::optional<Event> IntentionLog::event(const DataEntry& entry) {
       event.taken = part(1);
       event.contribution = part(2);
       event.result = part(3);
+      event.expected = part(4);
       break;
     case IntentionRecord::End:
       event.post = word(entry.field(0));
@@ -176,6 +177,7 @@ std::optional<Event> IntentionLog::event(const DataEntry& entry) {
       event.told = told(2);
       event.taken = part(0);
       event.result = part(1);
+      event.expected = part(2);
       return event;
     case IntentionRecord::Freed: event.post = word(entry.field(0)); return event;
     case IntentionRecord::Remark:

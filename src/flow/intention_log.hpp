@@ -84,7 +84,7 @@ struct Event {
   std::uint64_t post = 0;              // Begin, End, Freed
   std::uint64_t address = 0;
   Told told;
-  engine::DataPart given, taken, contribution, result;
+  engine::DataPart given, taken, contribution, result, expected;
   // Remark; of Accumulated: `more` the operation, `block` the bytes of an element, `given` its type, `taken` the elements
   trace::Seen seen{};
   int side = 0;

@@ -23,7 +23,8 @@ enum class IntentionRecord : std::uint8_t {
                    // Parts: what it gives. These are counted from 0: its post
   End,             // post, shape + 1 if it is another one (matched receives), then like Whole from the error on
   Whole,           // a call that has returned: shape, address, error, source, tag and bytes of its status, whether it
-                   // was cancelled. Parts: what it gave, what it took; contributions to a reduction, its result
+                   // was cancelled. Parts: what it gave, what it took; contributions to a reduction, its result,
+                   // what was expected of it
   Freed,           // post: the program gave the request away
   Remark,          // about the entry before: what was seen, side (0 given, 1 taken), block, offset, more
   Access,          // of a window: shape. These are counted from 0 in each rank
@@ -45,6 +46,9 @@ enum ShapeFlag : std::int64_t {
   kNonblocking = 4,
   kReplaces = 8,  // MPI_Sendrecv_replace: one buffer
 };
+
+// EXPECTED: what an operation of the program's own makes of the contributions, in one of the members. For each number of
+// ranks that are combined: this number, how many orders were tried that differ (varints); for each order, the samples.
 
 // As MPI numbers nothing alike: operations.
 enum class Operation : std::uint8_t {

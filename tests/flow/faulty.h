@@ -69,7 +69,7 @@ enum fault { FAULTS(FAULT_CONSTANT) kFaults };
                                   F(Win_create) F(Win_allocate) F(Win_free) F(Win_fence) F(Win_complete) F(Win_unlock) \
                                       F(Win_unlock_all) F(Win_flush) F(Win_flush_all) F(Win_flush_local)               \
                                           F(Win_flush_local_all) F(Put) F(Get) F(Accumulate) F(Rput) F(Rget)           \
-                                              F(Raccumulate) F(Initialized) F(Finalize) F(Comm_rank) F(Comm_size)      \
+                                              F(Raccumulate) F(Initialized) F(Finalize) F(Comm_rank) F(Comm_get_name) F(Comm_size)      \
                                                   F(Comm_remote_size) F(Comm_test_inter) F(Comm_group) F(Group_free)   \
                                                       F(Group_translate_ranks) F(Topo_test) F(Graph_neighbors_count)   \
                                                           F(Graph_neighbors) F(Dist_graph_neighbors_count)             \
@@ -103,9 +103,15 @@ struct call {
   if (!enter()) return real.NAME(__VA_ARGS__); \
   static atomic_long calls_made;               \
   const struct call call = {"MPI_" #NAME, atomic_fetch_add(&calls_made, 1)}
+// The same on a communicator: those of the checker's own are not the program's.
+#define PASS_ON(COMM, NAME, ...)                                    \
+  if (is_private(COMM) || !enter()) return real.NAME(__VA_ARGS__); \
+  static atomic_long calls_made;                                    \
+  const struct call call = {"MPI_" #NAME, atomic_fetch_add(&calls_made, 1)}
 // The checker may forward to either name.
 #define BOTH_NAMES(NAME) __typeof__(MPI_##NAME) PMPI_##NAME __attribute__((alias("MPI_" #NAME), visibility("default")))
 
+bool is_private(MPI_Comm comm);
 bool enter(void);
 int leave(int code);
 

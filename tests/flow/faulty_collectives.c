@@ -115,7 +115,7 @@ static int begun(int code, struct operation* op, const MPI_Request* request) {
 }
 
 int MPI_Barrier(MPI_Comm comm) {
-  PASS(Barrier, comm);
+  PASS_ON(comm, Barrier, comm);
   (void)call;
   return leave(real.Barrier(comm));
 }
@@ -125,7 +125,7 @@ BOTH_NAMES(Barrier);
 #define UNPACK(...) __VA_ARGS__
 #define FORMS(NAME, NONBLOCKING, PARAMETERS, ARGUMENTS, PREPARE, OPERATION) \
   int MPI_##NAME(UNPACK PARAMETERS) {                                       \
-    PASS(NAME, UNPACK ARGUMENTS);                                           \
+    PASS_ON(comm, NAME, UNPACK ARGUMENTS);                                  \
     enum { kBlocking = true };                                              \
     PREPARE;                                                                \
     struct operation* op = OPERATION;                                       \
@@ -133,7 +133,7 @@ BOTH_NAMES(Barrier);
   }                                                                         \
   BOTH_NAMES(NAME);                                                         \
   int MPI_##NONBLOCKING(UNPACK PARAMETERS, MPI_Request* request) {          \
-    PASS(NONBLOCKING, UNPACK ARGUMENTS, request);                           \
+    PASS_ON(comm, NONBLOCKING, UNPACK ARGUMENTS, request);                  \
     enum { kBlocking = false };                                             \
     PREPARE;                                                                \
     struct operation* op = OPERATION;                                       \

@@ -20,7 +20,7 @@ static void send_contiguous(struct call call, const void** at, int* count, MPI_D
 
 #define SEND(NAME)                                                                                 \
   int MPI_##NAME(const void* at, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) { \
-    PASS(NAME, at, count, type, dest, tag, comm);                                                  \
+    PASS_ON(comm, NAME, at, count, type, dest, tag, comm);                                         \
     send_contiguous(call, &at, &count, &type, dest);                                               \
     return leave(real.NAME(at, count, type, dest, tag, comm));                                     \
   }                                                                                                \
@@ -32,7 +32,7 @@ SEND(Rsend);
 
 #define ISEND(NAME)                                                                                                  \
   int MPI_##NAME(const void* at, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* req) { \
-    PASS(NAME, at, count, type, dest, tag, comm, req);                                                               \
+    PASS_ON(comm, NAME, at, count, type, dest, tag, comm, req);                                                      \
     send_contiguous(call, &at, &count, &type, dest);                                                                 \
     return leave(real.NAME(at, count, type, dest, tag, comm, req));                                                  \
   }                                                                                                                  \
@@ -44,7 +44,7 @@ ISEND(Irsend);
 
 #define SEND_INIT(NAME)                                                                                              \
   int MPI_##NAME(const void* at, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* req) { \
-    PASS(NAME, at, count, type, dest, tag, comm, req);                                                               \
+    PASS_ON(comm, NAME, at, count, type, dest, tag, comm, req);                                                      \
     struct stale* stale = dest == MPI_PROC_NULL ? NULL : stale_new(call, &at, count, type);                          \
     const int code = real.NAME(at, count, type, dest, tag, comm, req);                                               \
     if (stale) request_add(*req, NULL, stale, true);                                                                 \
@@ -67,7 +67,7 @@ static int received(int code, struct operation* op, MPI_Status* status, const MP
   MPI_Status* const result = status == MPI_STATUS_IGNORE ? &own_status : status
 
 int MPI_Recv(void* at, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  PASS(Recv, at, count, type, source, tag, comm, status);
+  PASS_ON(comm, Recv, at, count, type, source, tag, comm, status);
   STATUS;
   struct operation* op = operation_message(call, at, count, type, source, comm, true);
   operation_before(op);
@@ -168,7 +168,7 @@ BOTH_NAMES(Isendrecv);
 
 // These receive nothing, but they are the next call of a rank that has data to come.
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  PASS(Probe, source, tag, comm, status);
+  PASS_ON(comm, Probe, source, tag, comm, status);
   (void)call;
   return leave(real.Probe(source, tag, comm, status));
 }

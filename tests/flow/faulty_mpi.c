@@ -53,6 +53,14 @@ static bool know_rank(void) {
   return true;
 }
 
+bool is_private(MPI_Comm comm) {
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  if (selected < 0 && !counting) return false;
+  real.Comm_get_name(comm, name, &length);
+  return strcmp(name, "Reprise") == 0;
+}
+
 bool enter(void) {
   if (depth > 0 || (selected < 0 && !counting)) return false;
   ++depth;

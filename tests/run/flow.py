@@ -22,8 +22,6 @@ KNOWN = {("mpich", "isendrecv_any"): {"wrong source", "wrong tag", "wrong count"
 
 KNOWN_CALLS = {"mpich": {"MPI_Isendrecv", "MPI_Isendrecv_replace"}}  # the same
 
-OWN_OPERATION = "a reduction with an operation of the program's own"
-
 # What the checker says about each fault.
 FAULTS = {
     "contiguous": {"other bytes"},

@@ -1,4 +1,5 @@
 #include "frontends/mpi/check/recorded.hpp"
+#include "frontends/mpi/flow/own_operations.hpp"
 #include "frontends/mpi/flow/requests.hpp"
 #include "frontends/mpi/body_life.hpp"
 
@@ -101,6 +102,7 @@ void mpi_started(int thread_level) {
 void mpi_ends() {
   if (Entry::recording() && Session::get().configuration().checks && !g_world_is_the_library)
     check::end_of_recorded_run();
+  if (Entry::recording() && Session::get().configuration().flow && !g_world_is_the_library) flow::close_letterbox();
   if (Entry::recording()) {
     Session::Lock lock(Session::get());
     pending_receives().finalize();

@@ -213,6 +213,7 @@ void Scan(C& c, const void* sbuf, void* rbuf, Count count, MPI_Datatype type, MP
   c.agrees_on_operation(op);
   c.gives(in_place(sbuf) ? rbuf : sbuf, count, type);
   c.is_read_by(c.size() - c.me());
+  c.combines_prefixes();
   c.combines(peers_below(c.me() + 1), count, 0, count, type, op, rbuf);
 }
 
@@ -221,6 +222,7 @@ void Exscan(C& c, const void* sbuf, void* rbuf, Count count, MPI_Datatype type, 
   c.agrees_on_operation(op);
   c.gives(in_place(sbuf) ? rbuf : sbuf, count, type);
   c.is_read_by(c.size() - c.me() - 1);
+  c.combines_prefixes();
   c.combines(peers_below(c.me()), count, 0, count, type, op, rbuf);
 }
 

@@ -217,6 +217,7 @@ void open_log() {
 }
 
 bool is_logging() { return file().is_open(); }
+bool uses_messages() { return engine::Session::get().configuration().flow_messages; }
 
 std::uint32_t number_of(const Shape& shape) {
   const std::uint64_t digest = digest_of(shape);
@@ -238,24 +239,24 @@ std::uint64_t log_begin(std::uint32_t shape, const void* address, Bytes given, B
   return log().posts++;
 }
 
-void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result) {
+void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected) {
   const Spin spin(&log().lock);
   const std::int64_t fields[] = {number(post), shape ? *shape + std::int64_t{1} : 0, told.error,    told.source,
                                  told.tag,     number(told.bytes),                   told.cancelled};
-  const Bytes parts[] = {taken, result};
-  put(IntentionRecord::End, fields, {parts, result.size > 0 ? 2u : 1u});
+  const Bytes parts[] = {taken, result, expected};
+  put(IntentionRecord::End, fields, {parts, expected.size > 0 ? 3u : result.size > 0 ? 2u : 1u});
 }
 
 void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,
-               Bytes result) {
+               Bytes result, Bytes expected) {
   const Spin spin(&log().lock);
   note_caller();
   const std::int64_t fields[] = {shape,         number(reinterpret_cast<std::uintptr_t>(address)),
                                  told.error,    told.source,
                                  told.tag,      number(told.bytes),
                                  told.cancelled};
-  const Bytes parts[] = {given, taken, contribution, result};
-  put(IntentionRecord::Whole, fields, {parts, contribution.size + result.size > 0 ? 4u : 2u});
+  const Bytes parts[] = {given, taken, contribution, result, expected};
+  put(IntentionRecord::Whole, fields, {parts, expected.size > 0 ? 5u : contribution.size + result.size > 0 ? 4u : 2u});
 }
 
 void log_freed(std::uint64_t post) {

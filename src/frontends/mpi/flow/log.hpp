@@ -13,6 +13,8 @@ namespace reprise::mpi::flow {
 
 void open_log();
 bool is_logging();
+// Also what takes messages of our own is looked at: windows and reductions.
+bool uses_messages();
 
 // One block of what a call gives or takes.
 struct Block {
@@ -87,9 +89,9 @@ struct Bytes {
 
 // The post.
 std::uint64_t log_begin(std::uint32_t shape, const void* address, Bytes given, Bytes contribution);
-void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result);
+void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected = {});
 void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,
-               Bytes result);
+               Bytes result, Bytes expected);
 void log_freed(std::uint64_t post);
 void log_access(std::uint32_t shape);
 // `elements`: see trace/intention_log.hpp.

@@ -73,7 +73,10 @@ std::uint64_t operation_number(MPI_Op op) {
 #endif
 }
 
-void Description::agrees_on_operation(MPI_Op op) { shape_.operation = operation_number(op); }
+void Description::agrees_on_operation(MPI_Op op) {
+  shape_.operation = operation_number(op);
+  own_.is(op);
+}
 
 void Description::keeps(const Region& own) {
   gives_.push_back({own, me()});
@@ -88,16 +91,21 @@ void Description::combines(const std::vector<int>& peers, MPI_Count all, MPI_Cou
   shape_.first = static_cast<std::uint64_t>(first);
   shape_.count = static_cast<std::uint64_t>(count);
   shape_.element = &type_of(type);
+  reduced_ = type;
   combined_to_ = region(to, count, type);
 }
 
-std::uint32_t Description::number() {
-  if (number_) return *number_;
+// A copy of this has its blocks elsewhere.
+const Shape& Description::shape() {
   shape_.gives = gives_.data();
   shape_.gives_count = gives_.size();
   shape_.takes = takes_.data();
   shape_.takes_count = takes_.size();
-  number_ = number_of(shape_);
+  return shape_;
+}
+
+std::uint32_t Description::number() {
+  if (!number_) number_ = number_of(shape());
   return *number_;
 }
 
@@ -116,7 +124,7 @@ void Description::look_at_taken(Digests& digests, const Told& told) const {
 // Of an array that has `all` elements together with those of others, those from `first` on.
 std::vector<std::uint8_t> Description::samples(const Region& region, std::uint64_t all, std::uint64_t first) const {
   std::vector<std::uint8_t> bytes;
-  if (shape_.operation < 2 || !region.known()) return bytes;
+  if (!region.known() || !uses_messages()) return bytes;
   for (std::uint64_t i = 0; i < trace::samples_of(all); ++i) {
     const std::uint64_t element = trace::sample(all, i);
     if (element < first || element >= first + region.count) continue;
@@ -126,14 +134,26 @@ std::vector<std::uint8_t> Description::samples(const Region& region, std::uint64
   return bytes;
 }
 
-std::vector<std::uint8_t> Description::contribution() const {
-  if (shape_.operation < 2 || gives_.empty()) return {};
-  return samples(gives_.data()->region, gives_.data()->region.count, 0);
+std::vector<std::uint8_t> Description::contribute() {
+  if (shape_.operation == 0) return {};
+  std::vector<std::uint8_t> bytes;
+  if (!gives_.empty()) bytes = samples(gives_.data()->region, gives_.data()->region.count, 0);
+  if (shape_.operation == 1) own_.contribute(shape(), bytes, reduced_);
+  return bytes;
+}
+
+void Description::does_not_contribute() {
+  if (shape_.operation == 1) own_.contribute(shape(), {}, reduced_);
 }
 
 std::vector<std::uint8_t> Description::result() const {
   if (shape_.combines <= 0) return {};
   return samples(combined_to_, shape_.all, shape_.first);
+}
+
+std::vector<std::uint8_t> Description::expected() {
+  if (shape_.operation != 1) return {};
+  return own_.expected(shape());
 }
 
 Told told(const MPI_Status& status, int error, bool may_be_cancelled) {

@@ -7,6 +7,7 @@
 #include "frontends/mpi/border/operation.hpp"
 #include "frontends/mpi/flow/guard.hpp"
 #include "frontends/mpi/flow/log.hpp"
+#include "frontends/mpi/flow/own_operations.hpp"
 #include "frontends/mpi/status.hpp"
 
 namespace reprise::mpi::flow {
@@ -62,6 +63,7 @@ class Description {
   void is_read_by(int) {}
   void is_read_by_all() {}
   void waits_for_all() {}
+  void combines_prefixes() { own_.has_prefixes(); }
   void combines(const std::vector<int>& peers, MPI_Count all, MPI_Count first, MPI_Count count, MPI_Datatype type,
                 MPI_Op op, void* to);
   std::pair<int, int> edges() const { return virtual_world::degrees(shape_.group->topology, me()); }
@@ -78,9 +80,14 @@ class Description {
   const void* address() const { return takes_.empty() ? nullptr : takes_.data()->region.buffer; }
   void look_at_given(Digests& digests) const;
   void look_at_taken(Digests& digests, const Told& told) const;
-  // Samples of what it contributes to a reduction, or gets from it.
-  std::vector<std::uint8_t> contribution() const;
+  // Samples of what it contributes to a reduction; if the operation is the program's own, another rank hears them.
+  std::vector<std::uint8_t> contribute();
+  // A reduction that nobody will look at: whoever waits for its contribution is told so.
+  void does_not_contribute();
+  // Samples of what it gets.
   std::vector<std::uint8_t> result() const;
+  // What the program's own operation makes of all contributions, in the rank that tries.
+  std::vector<std::uint8_t> expected();
   bool hears() const { return shape_.form != trace::IntentionForm::Collective && shape_.form != trace::IntentionForm::Send; }
   bool is_probe() const { return shape_.form == trace::IntentionForm::Probe; }
   std::span<const Block> given() const { return gives_.all(); }
@@ -94,12 +101,15 @@ class Description {
 
  private:
   std::vector<std::uint8_t> samples(const Region& region, std::uint64_t all, std::uint64_t first) const;
+  const Shape& shape();
 
   Shape shape_;
   std::optional<std::uint32_t> number_;
   Blocks gives_;
   Blocks takes_;
   Region combined_to_;
+  OwnReduction own_;
+  MPI_Datatype reduced_{};
 };
 
 // 2 + trace::Operation; 1: one of the program's own.
@@ -118,10 +128,14 @@ template <class Call>
 int follow(Description& description, MPI_Status* programs, Call call) {
   MPI_Status own;
   MPI_Status* const status = programs == MPI_STATUS_IGNORE ? &own : programs;
-  if (!description.follows() || !is_logging()) return call(programs);
+  if (!description.follows()) return call(programs);
+  if (!is_logging()) {
+    description.does_not_contribute();
+    return call(programs);
+  }
   Digests given;
   description.look_at_given(given);
-  const std::vector<std::uint8_t> contribution = description.contribution();
+  const std::vector<std::uint8_t> contribution = description.contribute();
   std::optional<Guard> guard;
   Blocks written;
   if (may_guard()) written = description.written();
@@ -134,13 +148,14 @@ int follow(Description& description, MPI_Status* programs, Call call) {
     said.error = rc;
     if (description.hears() && rc == MPI_SUCCESS) said = told(*status, rc, false);
     Digests taken;
-    std::vector<std::uint8_t> result;
+    std::vector<std::uint8_t> result, expected;
     if (rc == MPI_SUCCESS) {
       description.look_at_taken(taken, said);
       result = description.result();
+      expected = description.expected();
     }
     log_whole(description.number(), description.address(), said, {given.data(), given.size()}, {taken.data(), taken.size()},
-              {contribution.data(), contribution.size()}, {result.data(), result.size()});
+              {contribution.data(), contribution.size()}, {result.data(), result.size()}, {expected.data(), expected.size()});
     if (guard && rc == MPI_SUCCESS) guard->look(description.hears() ? said.bytes : UINT64_MAX);
   };
   int rc;
@@ -158,12 +173,16 @@ void post(Description&& description, const Digests& given, const std::vector<std
           bool persistent);
 template <class Call>
 int follow_later(Description&& description, const MPI_Request* request, bool persistent, Call call) {
-  if (!description.follows() || !is_logging() || description.is_empty()) return call();
+  if (!description.follows() || description.is_empty()) return call();
+  if (!is_logging()) {
+    if (!persistent) description.does_not_contribute();
+    return call();
+  }
   Digests given;
   std::vector<std::uint8_t> contribution;
   if (!persistent) {
     description.look_at_given(given);
-    contribution = description.contribution();
+    contribution = description.contribute();
   }
   const int rc = call();
   if (rc == MPI_SUCCESS) post(std::move(description), given, contribution, *request, persistent);

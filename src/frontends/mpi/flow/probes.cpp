@@ -83,6 +83,7 @@ void follow_everything() {
   put_probes();
   put_communication();
   put_synchronisation();
+  if (uses_messages()) open_letterbox();
 }
 
 }  // namespace reprise::mpi::flow

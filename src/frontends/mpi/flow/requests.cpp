@@ -91,14 +91,15 @@ void ends(Pending& pending, int error, const MPI_Status& status) {
   // That a send is complete is no news.
   if (what.taken().empty() && !what.is_collective() && error == MPI_SUCCESS && !said.cancelled && !changed) return;
   Digests taken;
-  std::vector<std::uint8_t> result;
+  std::vector<std::uint8_t> result, expected;
   if (error == MPI_SUCCESS) {
     what.look_at_taken(taken, said);
     result = what.result();
+    expected = pending.description.expected();
   }
   std::optional<std::uint32_t> shape;
   if (pending.matched) shape = pending.description.number();
-  log_end(pending.post, shape, said, {taken.data(), taken.size()}, {result.data(), result.size()});
+  log_end(pending.post, shape, said, {taken.data(), taken.size()}, {result.data(), result.size()}, {expected.data(), expected.size()});
   if (changed) log_remark(trace::Seen::ProgramChangedSent, 0, 0, 0, 0);
 }
 
@@ -129,7 +130,7 @@ struct FollowedRequests {
     found->description.look_at_given(found->given);
     found->active = true;
     found->seen = false;
-    begins(*found, found->description.contribution());
+    begins(*found, found->description.contribute());
   }
   static void replaced(MPI_Request before, MPI_Request after) { table().replace(before, after); }
   static void arrived(MPI_Request, int) {}

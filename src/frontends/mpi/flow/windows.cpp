@@ -1,11 +1,11 @@
 #include "frontends/mpi/flow/windows.hpp"
 
-#include <deque>
 #include <memory>
 #include <unordered_map>
 
 #include "base/spin.hpp"
 #include "frontends/mpi/communicators.hpp"
+#include "frontends/mpi/flow/letters.hpp"
 #include "frontends/mpi/flow/window_exchange.hpp"
 
 namespace reprise::mpi::flow {
@@ -15,7 +15,6 @@ constexpr std::uint64_t kLargestWatched = 4u << 20;    // bytes of a window that
 constexpr std::size_t kMostRuns = 4096;                // of a type that is told
 constexpr std::uint64_t kLargestContribution = 64u << 10;
 constexpr std::uint64_t kLargestSpan = 1u << 20;       // that is read back under a lock
-constexpr int kTag = 1;
 
 template <class... Arguments>
 int library(Function function, Arguments... arguments) {
@@ -37,11 +36,7 @@ struct Window {
   std::unordered_map<int, int> locks;  // target -> kind
   bool locked_all = false;
   std::vector<int> targets, origins;  // of MPI_Win_start and MPI_Win_post
-  struct Letter {
-    MPI_Request request{};
-    std::vector<std::uint8_t> bytes;
-  };
-  std::deque<Letter> letters;  // on their way
+  Letters letters;
 
   // As it is when an epoch begins.
   void remember() {
@@ -60,7 +55,6 @@ struct Window {
   void ends(Access& access);
   void look_under_lock(MPI_Win win, int target);
   void forget(int target, trace::Unseen why);
-  void tidy_letters(bool wait);
 };
 
 namespace {
@@ -270,16 +264,6 @@ void Window::forget(int target, trace::Unseen why) {
   not_seen(why, std::erase_if(accesses, [&](const Access& access) { return target < 0 || access.target_ == target; }));
 }
 
-void Window::tidy_letters(bool wait) {
-  while (!letters.empty()) {
-    int done = 0;
-    if (wait) library(Function::Wait, &letters.front().request, MPI_STATUS_IGNORE);
-    else library(Function::Test, &letters.front().request, &done, MPI_STATUS_IGNORE);
-    if (!wait && !done) return;
-    letters.pop_front();
-  }
-}
-
 // --- windows ---------------------------------------------------------------------------------------------------------
 
 void window_made(MPI_Win win, MPI_Comm comm, bool is_shared) {
@@ -302,10 +286,10 @@ void window_made(MPI_Win win, MPI_Comm comm, bool is_shared) {
   int mine = found ? *unit : 1;
   made->base = static_cast<std::uint8_t*>(base);
   made->is_anywhere = is_dynamic;
-  made->is_followed = made->group && is_logging() && !is_shared && !is_dynamic;
+  made->is_followed = made->group && is_logging() && uses_messages() && !is_shared && !is_dynamic;
   if (made->is_followed) {
     made->units.resize(made->group->local.size());
-    library(Function::Comm_dup, comm, &made->comm);
+    made->comm = private_copy(comm);
     MPI_Datatype integer = handles().integer;
     using Gather = int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
     library_function<Gather>(Function::Allgather)(&mine, 1, integer, made->units.data(), 1, integer, made->comm);
@@ -325,7 +309,7 @@ void window_freed(MPI_Win win) {
     book().all.erase(found);
   }
   if (!gone->is_followed) return;
-  gone->tidy_letters(true);
+  gone->letters.tidy(true);
   library(Function::Comm_free, &gone->comm);
 }
 
@@ -366,15 +350,7 @@ void exchange(Window& there) {
 }
 
 void tell_targets(Window& there) {
-  there.tidy_letters(false);
-  for (const int target : there.targets) {
-    there.letters.emplace_back();
-    Window::Letter& letter = there.letters.back();
-    letter.bytes = there.told(target);
-    using Isend = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-    library_function<Isend>(Function::Isend)(letter.bytes.data(), static_cast<int>(letter.bytes.size()), handles().byte, target,
-                                             kTag, there.comm, &letter.request);
-  }
+  for (const int target : there.targets) there.letters.send(there.comm, target, there.told(target));
   there.targets.clear();
   there.accesses.clear();
 }
@@ -382,14 +358,7 @@ void tell_targets(Window& there) {
 void hear_origins(Window& there) {
   std::vector<HeardAccess> heard;
   for (const int origin : there.origins) {
-    MPI_Status status;
-    int count = 0;
-    library(Function::Probe, origin, kTag, there.comm, &status);
-    library_function<int (*)(const MPI_Status*, MPI_Datatype, int*)>(Function::Get_count)(&status, handles().byte, &count);
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count) + 1);
-    using Recv = int (*)(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status*);
-    library_function<Recv>(Function::Recv)(bytes.data(), count, handles().byte, origin, kTag, there.comm, MPI_STATUS_IGNORE);
-    there.heard(origin, {bytes.data(), static_cast<std::size_t>(count)}, heard);
+    there.heard(origin, receive_letter(there.comm, origin), heard);
   }
   look_at_window(there.base, there.size, there.before, heard);
   there.origins.clear();

@@ -63,6 +63,7 @@ class Collective {
   // Nothing of it, but it must have come.
   void waits_for(int peer);
   void waits_for_all();
+  void combines_prefixes() {}
   // The blocks 0 of these peers, of `all` elements each, combined, go there; of each only `count` from `first` on.
   void combines(std::vector<int> peers, MPI_Count all, MPI_Count first, MPI_Count count, MPI_Datatype type, MPI_Op op,
                 void* to);
