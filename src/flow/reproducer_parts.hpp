@@ -149,12 +149,13 @@ Span span_of(const std::vector<LoggedBlock>& gives, const std::vector<Take>& tak
 // C code for the elements of this reduction (reproducer_reductions.cpp).
 std::string element_code(const Plan& plan);
 // The same of an accumulate, and how many elements there are.
-std::string element_code(const LoggedBlock& block, std::uint64_t operation, std::uint64_t& elements);
+std::string element_code(Types& types, const LoggedBlock& block, std::uint64_t operation, std::uint64_t& elements);
 
 // --- text (reproducer_text.cpp) --------------------------------------------------------------------------------------
 
 // Long lines go on in the next one, after a comma.
 std::string wrapped(std::string_view line);
+std::string indented(const std::string& text, std::size_t by);
 // One text per rank as one: what differs depends on `rank`.
 std::string by_rank(const std::vector<std::string>& texts);
 std::string numbers(const std::vector<std::int64_t>& values);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "flow/reproducer_parts.hpp"
+#include "flow/reproducer_template.hpp"
 
 namespace reprise::flow::reproducing {
 namespace {
@@ -205,20 +206,43 @@ std::string element_code(const Plan& plan) {
   }
   const std::uint64_t operation = plan.members[0].shape->operation;
   if (!element) throw Impossible{"MPI does not say what this operation makes of this type"};
-  return code(*element, operation, plan.members.size());
+  return code(*element, operation, plan.members.size()) + std::string(kPlainPlaces);
 }
 
-std::string element_code(const LoggedBlock& block, std::uint64_t operation, std::uint64_t& elements) {
-  using Made = engine::TypeTree::Made;
-  const engine::TypeTree* tree = &block.type->tree;
-  while ((tree->made == Made::Dup || tree->made == Made::Contiguous) && tree->types.size() == 1) tree = &tree->types[0];
+namespace {
+
+// The predefined type that all of it consists of; null if there are several.
+const engine::TypeTree* only_element(const engine::TypeTree& tree) {
+  if (tree.made == engine::TypeTree::Made::Named) return &tree;
+  const engine::TypeTree* only = nullptr;
+  for (const engine::TypeTree& type : tree.types) {
+    const engine::TypeTree* const one = only_element(type);
+    if (!one || (only && only->name != one->name)) return nullptr;
+    only = one;
+  }
+  return only;
+}
+
+}  // namespace
+
+std::string element_code(Types& types, const LoggedBlock& block, std::uint64_t operation, std::uint64_t& elements) {
+  const engine::TypeTree* const tree = only_element(block.type->tree);
   const engine::FlatType& flat = block.type->flat;
-  const auto element = tree->made == Made::Named ? element_of(tree->name, tree->size) : std::nullopt;
-  const bool is_pair = element && element->kind == Element::Kind::Pair;
-  if (!element || static_cast<std::int64_t>(element->size) != tree->extent || !(flat.solid || (is_pair && tree == &block.type->tree)))
-    throw Impossible{"an accumulate of a type with holes, or one that is not known"};
+  const auto element = tree ? element_of(tree->name, tree->size) : std::nullopt;
+  // Pairs may have padding of their own, which does not travel.
+  const bool is_named = tree == &block.type->tree;
+  if (!element || static_cast<std::int64_t>(element->size) != tree->extent || (element->size != tree->size && !is_named))
+    throw Impossible{"an accumulate of a type that consists of several, or is not known"};
   elements = block.count * (flat.size / tree->size);
-  return code(*element, operation, 2);  // the window, and who accesses it
+  std::string text = code(*element, operation, 2);  // the window, and who accesses it
+  if (is_named) return text + std::string(kPlainPlaces);
+  std::string places(kLayoutPlaces);
+  const auto put = [&](std::string_view mark, const std::string& value) {
+    for (std::size_t at; (at = places.find(mark)) != std::string::npos;) places.replace(at, mark.size(), value);
+  };
+  put("@LAYOUT@", types.layout(block));
+  put("@BYTES@", fmt::format("{}", flat.size));
+  return text + places;
 }
 
 }  // namespace reprise::flow::reproducing

@@ -92,9 +92,11 @@ static void check_unchanged(struct buffer* buffer, const char* name) {
 }
 )c";
 
-inline constexpr std::string_view kLayouts = R"c(
+inline constexpr std::string_view kShares = R"c(
 // --- what each rank gives and takes ---
+)c";
 
+inline constexpr std::string_view kLayouts = R"c(
 // A datatype as the bytes that it describes, in the order in which they travel: so many copies of `size` bytes, `stride`
 // bytes from one to the next.
 struct run {
@@ -188,8 +190,6 @@ static void check_taken(const struct share* mine) {
 )c";
 
 inline constexpr std::string_view kReductionShare = R"c(
-// --- what each rank gives and takes ---
-
 struct share {
   long long gives, results, first;  // elements: given, taken, and the number of the first that is taken
   int first_peer, peers;            // whose contributions are combined
@@ -202,7 +202,7 @@ inline constexpr std::string_view kReduction = R"c(
 static void fill_given(const struct share* mine) {
   for (long long i = 0; i < mine->gives; ++i) {
     const element one = contribution(rank, i);
-    memcpy(given.at + i * (long long)sizeof one, &one, sizeof one);
+    memcpy(given.at + place_of(i), &one, sizeof one);
   }
 }
 
@@ -211,7 +211,7 @@ static void check_taken(const struct share* mine) {
     element wanted = contribution(mine->first_peer, mine->first + i), found;
     for (int peer = 1; peer < mine->peers; ++peer)
       wanted = combined(wanted, contribution(mine->first_peer + peer, mine->first + i));
-    memcpy(&found, taken.at + i * (long long)sizeof found, sizeof found);
+    memcpy(&found, taken.at + place_of(i), sizeof found);
     if (same(found, wanted)) continue;
     char is[80], should_be[80];
     show(is, sizeof is, found);
@@ -220,7 +220,25 @@ static void check_taken(const struct share* mine) {
   }
   // What is left in place of contributions, or within an element, is nobody's business.
   const long long looked_at = mine->one_buffer && mine->gives > mine->results ? mine->gives : mine->results;
-  memcpy(before(&taken, 0), taken.at, (size_t)looked_at * sizeof(element));
+  for (long long i = 0; i < looked_at; ++i) memcpy(before(&taken, place_of(i)), taken.at + place_of(i), sizeof(element));
+}
+)c";
+
+// Where the i-th element is, in bytes from the buffer argument.
+inline constexpr std::string_view kPlainPlaces = R"c(
+static long long place_of(long long i) { return i * (long long)sizeof(element); }
+)c";
+
+// The same if the type has holes: @LAYOUT@, and the @BYTES@ of it that travel.
+inline constexpr std::string_view kLayoutPlaces = R"c(
+// In the order in which elements travel.
+static long long place_of(long long i) {
+  const struct layout* layout = @LAYOUT@;
+  const long long byte = i * (long long)sizeof(element);
+  const struct run* run = layout->runs;
+  long long left = byte % @BYTES@;
+  for (; left >= run->size * run->copies; ++run) left -= run->size * run->copies;
+  return byte / @BYTES@ * layout->extent + run->offset + left / run->size * run->stride + left % run->size;
 }
 )c";
 
@@ -229,7 +247,7 @@ inline constexpr std::string_view kWindow = R"c(
 static void fill_window(void) {
   for (long long i = 0; i < share_of(TARGET)->results; ++i) {
     const element one = contribution(ORIGIN + 1, i);
-    memcpy(taken.at + i * (long long)sizeof one, &one, sizeof one);
+    memcpy(taken.at + place_of(i), &one, sizeof one);
   }
 }
 )c";

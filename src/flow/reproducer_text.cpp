@@ -16,16 +16,6 @@ constexpr std::size_t kWidth = 110;
 constexpr std::size_t kMostRuns = 1u << 16;
 constexpr std::size_t kMostBlocks = 1u << 20;
 
-std::string indented(const std::string& text, std::size_t by) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
-    out.append(by, ' ').append(text, at, end - at);
-    at = end;
-  }
-  return out;
-}
-
 // One line of a comment, whatever is in it.
 std::string comment(std::string text) {
   for (char& c : text)
@@ -42,6 +32,16 @@ bool mentions(const std::vector<std::string>& texts, std::string_view what) {
 }
 
 }  // namespace
+
+std::string indented(const std::string& text, std::size_t by) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    out.append(by, ' ').append(text, at, end - at);
+    at = end;
+  }
+  return out;
+}
 
 std::string wrapped(std::string_view text) {
   std::string out;
@@ -352,8 +352,10 @@ std::string program(Plan& plan, const Violation& violation, const std::string& n
   const char* const status = mentions(communicate, ", &status);") ? kStatusVariable : mentions(communicate, "&status") ? "  MPI_Status status;\n" : "";
   out += function("communicate", status + by_rank(communicate));
 
-  if (is_reduction) out += kReductionShare;
-  else ((out += kLayouts) += '\n' + plan.types.tables()) += kBlocks;
+  out += kShares;
+  const std::string tables = plan.types.tables();
+  if (!tables.empty()) (out += kLayouts) += '\n' + tables;
+  out += is_reduction ? kReductionShare : kBlocks;
   out += '\n' + shares;
 
   out += kHelpers;
@@ -368,9 +370,7 @@ std::string program(Plan& plan, const Violation& violation, const std::string& n
   if (plan.is_message) out += kStatus;
 
   std::string main(kMain);
-  const auto put = [&](std::string_view mark, const std::string& text) {
-    main.replace(main.find(mark), mark.size() + 1, text);
-  };
+  const auto put = [&](std::string_view mark, const std::string& text) { main.replace(main.find(mark), mark.size() + 1, text); };
   put("@MAKE@", make.empty() ? "" : "  make_types();\n");
   put("@PREPARE@", prepares ? "  prepare();\n" : "");
   put("@RELEASE@", by_rank(release) + (free_types.empty() ? "" : "  free_types();\n"));

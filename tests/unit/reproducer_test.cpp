@@ -416,8 +416,15 @@ TEST_F(ReproducerTest, AccessesToWindows) {
   EXPECT_TRUE(has(text, "MPI_Raccumulate(given.at, 4, MPI_INT, TARGET, 64, 4, MPI_INT, MPI_SUM, window, &request);"));
   EXPECT_TRUE(has(text, "ROUNDS = 1"));  // such calls need a lock
   EXPECT_TRUE(has(text, "fill_window();"));
-  accesses("MPI_Accumulate", 2, column_, number(Operation::Sum));
-  EXPECT_TRUE(has(refusal(), "holes"));
+  EXPECT_TRUE(has(text, "return i * (long long)sizeof(element);"));
+  accesses("MPI_Accumulate", 2, column_, number(Operation::Bxor));
+  text = source(2);
+  EXPECT_TRUE(has(text, "const struct layout* layout = &layout_1;"));
+  EXPECT_TRUE(has(text, "byte % 12;"));
+  EXPECT_TRUE(has(text, "{12, 0, 0, 0, 0, 0, 0, 144, 0, 0},"));
+  accesses("MPI_Accumulate", 2, type(made(Made::Struct, {2, 1, 1}, {0, 8}, {named("MPI_INT", 4), named("MPI_DOUBLE", 8)})),
+           number(Operation::Replace));
+  EXPECT_TRUE(has(refusal(), "several"));
   accesses("MPI_Fetch_and_op", 2, int_, number(Operation::Sum));
   EXPECT_TRUE(has(refusal(), "MPI_Fetch_and_op"));
 }
