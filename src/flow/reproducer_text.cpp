@@ -97,24 +97,15 @@ std::string by_rank(const std::vector<std::string>& texts) {
 
 std::size_t Types::find(const LoggedType& type) {
   if (const auto found = known_.find(&type); found != known_.end()) return found->second;
-  if (!type.flat.known) throw Impossible{"a datatype cannot be taken apart"};
+  if (!type.flat.known || !can_be_made(type.tree)) throw Impossible{"a datatype cannot be taken apart"};
   const auto [place, is_new] = by_tree_.try_emplace(engine::to_bytes(type.tree), all_.size());
   if (is_new) {
-    using Made = engine::TypeTree::Made;
-    const Made made = type.tree.made;
     Entry entry;
     entry.type = &type;
-    entry.name = fmt::format("type_{}", all_.size() + 1);
-    entry.code = type_code(type.tree, entry.name);
-    if (entry.code.find("= MPI_DATATYPE_NULL;") != std::string::npos) {
-      by_tree_.erase(place);
-      throw Impossible{"a datatype cannot be taken apart"};
-    }
-    if (made == Made::Named) {
-      entry.name = type.tree.name;
-      entry.code.clear();
-    }
-    entry.is_freed = made != Made::Named && made != Made::F90Integer && made != Made::F90Real && made != Made::F90Complex;
+    const bool is_named = type.tree.made == engine::TypeTree::Made::Named;
+    entry.name = is_named ? type.tree.name : fmt::format("type_{}", all_.size() + 1);
+    if (!is_named) entry.code = type_code(type.tree, entry.name);
+    entry.is_freed = !is_predefined(type.tree);
     all_.push_back(std::move(entry));
   }
   known_.emplace(&type, place->second);

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "flow/reproducer_parts.hpp"
+
 namespace reprise::flow {
 namespace {
 
@@ -17,7 +19,6 @@ using engine::TypeTree;
 using Made = TypeTree::Made;
 using Numbers = std::span<const std::int64_t>;
 
-constexpr std::size_t kWidth = 110;
 // Longer lists would not fit on the stack.
 constexpr std::size_t kLongestLiteral = 1000;
 
@@ -47,12 +48,6 @@ std::string argument(std::int64_t value) {
 std::string precision(std::int64_t value) {
   constexpr std::int64_t kUndefined = -32766;  // in all MPI libraries
   return value == kUndefined ? "MPI_UNDEFINED" : number(value);
-}
-
-// Types that no program needs to make, nor may free.
-bool is_predefined(const TypeTree& tree) {
-  return tree.made == Made::Named || tree.made == Made::F90Integer || tree.made == Made::F90Real ||
-         tree.made == Made::F90Complex;
 }
 
 // It was read from a file, and shall not become anything else than a name.
@@ -91,23 +86,7 @@ class Writer {
   int lists_ = 0;
 };
 
-// Long ones go on in the next line, after a comma.
-void Writer::statement(std::string_view text) {
-  std::size_t width = 2;
-  text_ += "  ";
-  while (!text.empty()) {
-    const std::size_t comma = text.find(", ");
-    const std::string_view piece = text.substr(0, comma == std::string_view::npos ? comma : comma + 1);
-    text.remove_prefix(std::min(text.size(), piece.size() + 1));
-    text_ += piece;
-    width += piece.size();
-    if (text.empty()) break;
-    const bool is_full = width + 1 + std::min(text.find(", "), text.size()) >= kWidth;
-    text_ += is_full ? "\n      " : " ";
-    width = is_full ? 6 : width + 1;
-  }
-  text_ += '\n';
-}
+void Writer::statement(std::string_view text) { text_ += reproducing::wrapped(fmt::format("  {}", text)); }
 
 std::string Writer::list(std::string_view of, const std::vector<std::string>& entries) {
   if (entries.empty()) return fmt::format("({}[]){{0}}", of);  // C has no empty lists
@@ -192,9 +171,16 @@ void Writer::make(const TypeTree& tree, const std::string& variable) {
 
 }  // namespace
 
+bool is_predefined(const TypeTree& tree) {
+  return tree.made == Made::Named || tree.made == Made::F90Integer || tree.made == Made::F90Real ||
+         tree.made == Made::F90Complex;
+}
+
+bool can_be_made(const TypeTree& tree) { return engine::is_sound(tree) && has_names(tree); }
+
 std::string type_code(const engine::TypeTree& tree, const std::string& variable) {
   Writer writer(variable);
-  if (!engine::is_sound(tree) || !has_names(tree)) {
+  if (!can_be_made(tree)) {
     writer.statement(fmt::format("{} = MPI_DATATYPE_NULL;  // how it was made is not known", variable));
     return writer.text();
   }
