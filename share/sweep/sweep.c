@@ -7,6 +7,7 @@
 
 #include "sweep.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -20,9 +21,9 @@ static struct {
 } outcome;
 
 static struct {
-  long cases, from, only_case, limit;
+  long cases, from, to, only_case, limit;
   char only[400], variants[60], comms[20], without[1000];
-} choice = {.cases = 1000, .only_case = -1, .limit = 120};
+} choice = {.cases = 1000, .to = LONG_MAX, .only_case = -1, .limit = 120};
 
 static struct scenario current;
 static MPI_Comm report_comm, mark_comm;
@@ -264,7 +265,7 @@ static int run_case(long number, const struct family* family) {
 
 static void usage(void) {
   printf("usage: sweep [--seed S] [--cases K] [--only FAMILY[,FAMILY]] [--without KIND[,KIND]] [--variants VARIANT[,VARIANT]]\n"
-         "             [--comms inter|intra] [--case I] [--from I] [--parameters] [--verbose] [--explain] [--uniform] [--most-bytes B] [--limit SECONDS]\n"
+         "             [--comms inter|intra] [--case I] [--from I] [--to I] [--parameters] [--verbose] [--explain] [--uniform] [--most-bytes B] [--limit SECONDS]\n"
          "  --seed S        another seed, other cases (1)\n"
          "  --cases K       how many (1000); with --only or --variants, of these\n"
          "  --only FAMILY   only these families, or groups of them: collectives, messages, packing, windows\n"
@@ -273,6 +274,7 @@ static void usage(void) {
          "  --comms C       only calls on intercommunicators, or only on others\n"
          "  --case I        only this one\n"
          "  --from I        from this one on: to go on behind a crash\n"
+         "  --to I          up to this one\n"
          "  --parameters    what algorithms the library lets one choose; runs nothing\n"
          "  --verbose       names each case before it runs\n"
          "  --explain       also how its datatypes are made, with all arguments\n"
@@ -293,6 +295,7 @@ static bool read_options(int argc, char** argv) {
     else if (!strcmp(argv[i], "--cases")) choice.cases = atol(value);
     else if (!strcmp(argv[i], "--case")) choice.only_case = atol(value);
     else if (!strcmp(argv[i], "--from")) choice.from = atol(value);
+    else if (!strcmp(argv[i], "--to")) choice.to = atol(value);
     else if (!strcmp(argv[i], "--variants")) snprintf(choice.variants, sizeof choice.variants, "%s", value);
     else if (!strcmp(argv[i], "--without")) snprintf(choice.without, sizeof choice.without, "%s", value);
     else if (!strcmp(argv[i], "--comms")) snprintf(choice.comms, sizeof choice.comms, "%s", value);
@@ -342,7 +345,7 @@ int main(int argc, char** argv) {
            PERSISTENT_COLLECTIVES ? "; persistent collectives as MPIX_" : ", and without persistent collectives");
   long ran = 0, tally[3] = {0, 0, 0};
   const bool one = choice.only_case >= 0;
-  for (long i = one ? choice.only_case : choice.from, passed = 0; ran < choice.cases && passed < 10000; ++i) {
+  for (long i = one ? choice.only_case : choice.from, passed = 0; ran < choice.cases && passed < 10000 && i <= choice.to; ++i) {
     // What a case is does not depend on what is chosen, so that its number is enough to run it again.
     const struct family* family = draw_family(mix(mix(options.seed, 0xfa), (uint64_t)i));
     const bool chosen = is_wanted(i, family);

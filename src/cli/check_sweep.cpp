@@ -104,7 +104,7 @@ class Sweep {
   SweepPlan plan_;
   SweepFindings findings_;
   std::uint64_t runs_ = 0, cases_ = 0, intentions_ = 0;
-  std::vector<std::string> unusable_, left_out_, troubles_;
+  std::vector<std::string> unusable_, left_out_, slow_, troubles_;
 };
 
 std::string listed(const std::map<std::string, std::uint64_t>& fatal) {
@@ -151,7 +151,8 @@ void Sweep::report() {
   if (::isatty(STDERR_FILENO) && !options_.quiet) fmt::print(stderr, "\r\033[K");
   if (options_.json) {
     nlohmann::json out{{"output", plan_.shown}, {"runs", runs_},               {"cases", cases_},       {"intentions", intentions_},
-                       {"findings", findings_.as_json()}, {"left out", left_out_}, {"not usable", unusable_}, {"troubles", troubles_}};
+                       {"findings", findings_.as_json()}, {"left out", left_out_}, {"not usable", unusable_},
+                       {"slow", slow_}, {"troubles", troubles_}};
     fmt::print("{}\n", out.dump(2));
   } else if (!findings_.empty()) {
     findings_.print();
@@ -159,6 +160,7 @@ void Sweep::report() {
   if (options_.quiet) return;
   for (const std::string& one : left_out_) say("left out after {} crashes or hangs: {}", kMostFatal, one);
   for (const std::string& one : unusable_) say("cannot be used here: {}", one);
+  for (const std::string& one : slow_) say("took more than {} seconds, but does not hang alone: {}", plan_.limit, one);
   for (const std::string& one : troubles_) say("{}", one);
   say("{} in {} runs, {} checked: {}", counted(cases_, "case"), runs_, counted(intentions_, "intention"),
       findings_.empty() ? "nothing wrong" : counted(findings_.count(), "mistake"));
@@ -193,7 +195,7 @@ int Sweep::run() {
     run_setting(settings[i], sizes.back(), cases_of(settings[i]), own);
   }
   if (!options_.quiet && !findings_.empty()) say("{}: each is run alone", counted(findings_.count(), "mistake"));
-  findings_.write_reproducers();
+  slow_ = findings_.write_reproducers();
   report();
   if (!findings_.empty()) return 1;
   return troubles_.empty() ? 0 : 2;

@@ -136,13 +136,14 @@ void SweepFindings::write_reproducer(Finding& finding, std::size_t number) const
     const bool ended_well = said && has(*said, "1 cases, 0 wrong") && !has(*said, "REFUSED");
     alone = !ended_well;
     if (!alone && first.by_checker) finding.remark = "seen by the checker only";
-    else if (!alone && mistake == "hang") finding.remark = "did not hang when it was run alone";
     else if (!alone) finding.remark = "not alone: after the cases before it";
+    finding.is_slow = !alone && mistake == "hang";
   }
   if (!alone && !(first.by_checker && first.number)) {
     // As it was: all cases of the run, up to this one.
     arguments = sweep_choice(plan_, finding.setting);
     arguments.insert(arguments.end(), {"--from", std::to_string(finding.from), "--limit", std::to_string(kAloneLimit), "--verbose"});
+    if (first.number) arguments.insert(arguments.end(), {"--to", std::to_string(*first.number)});
   }
   auto words = sweep_command_line(plan_, finding.setting, finding.ranks, arguments);
   if (!alone && first.by_checker) words.insert(words.begin(), {"reprise", "check", "--"});
@@ -158,8 +159,13 @@ void SweepFindings::write_reproducer(Finding& finding, std::size_t number) const
   std::ofstream(plan_.directory + "/" + finding.reproducer) << first.source;
 }
 
-void SweepFindings::write_reproducers() {
+std::vector<std::string> SweepFindings::write_reproducers() {
+  std::vector<std::string> slow;
   for (std::size_t i = 0; i < findings_.size(); ++i) write_reproducer(findings_[i], i + 1);
+  for (const Finding& one : findings_)
+    if (one.is_slow) slow.push_back(fmt::format("{} (see {})", one.first.text, one.reproducer));
+  std::erase_if(findings_, [](const Finding& one) { return one.is_slow; });
+  return slow;
 }
 
 void SweepFindings::print() const {

@@ -23,8 +23,8 @@ class SweepFindings {
   void add(const Incident& incident, const SweepSetting& setting, int ranks, std::int64_t from);
 
   // Runs each case alone and writes what repeats it into the directory of the plan: finding-K.sh, and finding-K.c if there is
-  // a stand-alone program.
-  void write_reproducers();
+  // a stand-alone program. Hangs that are none, given more time, are taken out and returned. To be called once, at the end.
+  std::vector<std::string> write_reproducers();
 
   bool empty() const { return findings_.empty(); }
   std::uint64_t count() const { return findings_.size(); }
@@ -45,6 +45,7 @@ class SweepFindings {
     std::uint64_t times = 0;
     std::string reproducer;
     std::string remark;  // how it repeats
+    bool is_slow = false;
   };
 
   static Key key_of(const Incident& incident);

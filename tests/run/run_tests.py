@@ -44,6 +44,7 @@ import scale
 import show
 import slurm
 import solo
+import sweep
 import system
 import threads
 
@@ -70,6 +71,7 @@ SUITES = {
     "flow": flow.cases,
     "reproducers": reproducers.cases,
     "reductions": reductions.cases,
+    "sweep": sweep.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
