@@ -21,7 +21,8 @@ struct parameter {
 static bool read_parameter(int index, struct parameter* p) {
   int name_room = sizeof p->name, text_room = sizeof p->text, verbosity, bind, scope;
   p->values = MPI_T_ENUM_NULL;
-  if (MPI_T_cvar_get_info(index, p->name, &name_room, &verbosity, &p->type, &p->values, p->text, &text_room, &bind, &scope)) return false;
+  if (MPI_T_cvar_get_info(index, p->name, &name_room, &verbosity, &p->type, &p->values, p->text, &text_room, &bind, &scope))
+    return false;
   for (char* at = p->text; *at; ++at)
     if (*at == '\n' || *at == '\t') *at = ' ';
   return true;
@@ -66,7 +67,8 @@ static void look(int out) {
     const bool mpich = !strncmp(p.name, "MPIR_CVAR_", 10);
     if (!mpich) print_component(&p);
     if (p.values != MPI_T_ENUM_NULL && ends_with(p.name, "_algorithm")) print_values(&p);
-    if (mpich && (ends_with(p.name, "_ALGORITHM") || ends_with(p.name, "_DEVICE_COLLECTIVES"))) fprintf(hand_on, "%s\t%s\n", p.name, p.text);
+    if (mpich && (ends_with(p.name, "_ALGORITHM") || ends_with(p.name, "_DEVICE_COLLECTIVES")))
+      fprintf(hand_on, "%s\t%s\n", p.name, p.text);
     if (!strcmp(p.name, "MPIR_CVAR_NOLOCAL")) printf("%s\t1\tas if every process had a host of its own\n", p.name);
   }
   fclose(hand_on);

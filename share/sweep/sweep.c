@@ -67,15 +67,44 @@ bool is_wrong(void) { return outcome.state == kWrong; }
 bool is_refused(void) { return outcome.state == kRefused; }
 
 static const char* class_name(int class) {
-#define CLASS(name) {MPI_ERR_##name, "MPI_ERR_" #name}
+#define CLASS(name) \
+  { MPI_ERR_##name, "MPI_ERR_" #name }
   static const struct {
     int class;
     const char* name;
-  } names[] = {CLASS(BUFFER), CLASS(COUNT), CLASS(TYPE), CLASS(TAG), CLASS(COMM), CLASS(RANK), CLASS(REQUEST), CLASS(ROOT),
-               CLASS(GROUP), CLASS(OP), CLASS(TOPOLOGY), CLASS(DIMS), CLASS(ARG), CLASS(UNKNOWN), CLASS(TRUNCATE),
-               CLASS(OTHER), CLASS(INTERN), CLASS(IN_STATUS), CLASS(PENDING), CLASS(ASSERT), CLASS(DISP), CLASS(INFO),
-               CLASS(LOCKTYPE), CLASS(NO_MEM), CLASS(RMA_CONFLICT), CLASS(RMA_SYNC), CLASS(SIZE), CLASS(WIN),
-               CLASS(UNSUPPORTED_OPERATION), CLASS(BASE), CLASS(RMA_RANGE), CLASS(RMA_ATTACH), CLASS(RMA_FLAVOR)};
+  } names[] = {CLASS(BUFFER),
+               CLASS(COUNT),
+               CLASS(TYPE),
+               CLASS(TAG),
+               CLASS(COMM),
+               CLASS(RANK),
+               CLASS(REQUEST),
+               CLASS(ROOT),
+               CLASS(GROUP),
+               CLASS(OP),
+               CLASS(TOPOLOGY),
+               CLASS(DIMS),
+               CLASS(ARG),
+               CLASS(UNKNOWN),
+               CLASS(TRUNCATE),
+               CLASS(OTHER),
+               CLASS(INTERN),
+               CLASS(IN_STATUS),
+               CLASS(PENDING),
+               CLASS(ASSERT),
+               CLASS(DISP),
+               CLASS(INFO),
+               CLASS(LOCKTYPE),
+               CLASS(NO_MEM),
+               CLASS(RMA_CONFLICT),
+               CLASS(RMA_SYNC),
+               CLASS(SIZE),
+               CLASS(WIN),
+               CLASS(UNSUPPORTED_OPERATION),
+               CLASS(BASE),
+               CLASS(RMA_RANGE),
+               CLASS(RMA_ATTACH),
+               CLASS(RMA_FLAVOR)};
 #undef CLASS
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
     if (names[i].class == class) return names[i].name;
@@ -223,7 +252,8 @@ static const char* const variant_names[] = {"blocking", "nonblocking", "persiste
 static const char* kind_of(long number, const struct family* family) {
   static char text[80];
   const bool has_variants = !strcmp(group_of(family), "collectives") && strcmp(family->name, "reduce_local");
-  snprintf(text, sizeof text, "%s%s%s", family->name, has_variants ? "/" : "", has_variants ? variant_names[draw_variant(number)] : "");
+  snprintf(text, sizeof text, "%s%s%s", family->name, has_variants ? "/" : "",
+           has_variants ? variant_names[draw_variant(number)] : "");
   return text;
 }
 
@@ -235,9 +265,7 @@ static bool is_wanted(long number, const struct family* family) {
 
 // A message from each process to itself, by which somebody who follows the calls sees where a case begins: no other one has this
 // tag, which is the greatest that every library has.
-static void mark(void) {
-  MPI_Sendrecv(NULL, 0, MPI_BYTE, 0, 32767, NULL, 0, MPI_BYTE, 0, 32767, mark_comm, MPI_STATUS_IGNORE);
-}
+static void mark(void) { MPI_Sendrecv(NULL, 0, MPI_BYTE, 0, 32767, NULL, 0, MPI_BYTE, 0, 32767, mark_comm, MPI_STATUS_IGNORE); }
 
 static int run_case(long number, const struct family* family) {
   struct scenario* s = &current;
@@ -264,24 +292,26 @@ static int run_case(long number, const struct family* family) {
 }
 
 static void usage(void) {
-  printf("usage: sweep [--seed S] [--cases K] [--only FAMILY[,FAMILY]] [--without KIND[,KIND]] [--variants VARIANT[,VARIANT]]\n"
-         "             [--comms inter|intra] [--case I] [--from I] [--to I] [--parameters] [--verbose] [--explain] [--uniform] [--most-bytes B] [--limit SECONDS]\n"
-         "  --seed S        another seed, other cases (1)\n"
-         "  --cases K       how many (1000); with --only or --variants, of these\n"
-         "  --only FAMILY   only these families, or groups of them: collectives, messages, packing, windows\n"
-         "  --without KIND  none of these, as --verbose names them: bcast/persistent, or send\n"
-         "  --variants V    only these of blocking, nonblocking and persistent collectives\n"
-         "  --comms C       only calls on intercommunicators, or only on others\n"
-         "  --case I        only this one\n"
-         "  --from I        from this one on: to go on behind a crash\n"
-         "  --to I          up to this one\n"
-         "  --parameters    what algorithms the library lets one choose; runs nothing\n"
-         "  --verbose       names each case before it runs\n"
-         "  --explain       also how its datatypes are made, with all arguments\n"
-         "  --uniform       all ranks of a call use the same datatype\n"
-         "  --most-bytes B  in one buffer, about (1048576)\n"
-         "  --limit S       a case that takes longer hangs (120; 0: none)\n"
-         "families:");
+  printf(
+      "usage: sweep [--seed S] [--cases K] [--only FAMILY[,FAMILY]] [--without KIND[,KIND]] [--variants VARIANT[,VARIANT]]\n"
+      "             [--comms inter|intra] [--case I] [--from I] [--to I] [--parameters] [--verbose] [--explain] [--uniform] "
+      "[--most-bytes B] [--limit SECONDS]\n"
+      "  --seed S        another seed, other cases (1)\n"
+      "  --cases K       how many (1000); with --only or --variants, of these\n"
+      "  --only FAMILY   only these families, or groups of them: collectives, messages, packing, windows\n"
+      "  --without KIND  none of these, as --verbose names them: bcast/persistent, or send\n"
+      "  --variants V    only these of blocking, nonblocking and persistent collectives\n"
+      "  --comms C       only calls on intercommunicators, or only on others\n"
+      "  --case I        only this one\n"
+      "  --from I        from this one on: to go on behind a crash\n"
+      "  --to I          up to this one\n"
+      "  --parameters    what algorithms the library lets one choose; runs nothing\n"
+      "  --verbose       names each case before it runs\n"
+      "  --explain       also how its datatypes are made, with all arguments\n"
+      "  --uniform       all ranks of a call use the same datatype\n"
+      "  --most-bytes B  in one buffer, about (1048576)\n"
+      "  --limit S       a case that takes longer hangs (120; 0: none)\n"
+      "families:");
   for (long i = 0; family_at(i); ++i) printf("%s %s", i % 8 ? "" : "\n ", family_at(i)->name);
   printf("\n");
 }

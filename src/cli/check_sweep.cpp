@@ -24,9 +24,9 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr int kMostRanks = 64;
-constexpr std::uint64_t kMostFatal = 3;   // crashes or hangs of one kind of call with one setting; then it is left out
+constexpr std::uint64_t kMostFatal = 3;  // crashes or hangs of one kind of call with one setting; then it is left out
 constexpr std::uint64_t kLeastCases = 10;
-constexpr std::uint64_t kShare = 10;      // of the cases, for one algorithm
+constexpr std::uint64_t kShare = 10;  // of the cases, for one algorithm
 constexpr auto kCompilation = 10min;
 
 struct Options {
@@ -66,7 +66,8 @@ void compile(const Options& options, const std::string& directory) {
   fs::copy(find_sources(), directory + "/source", fs::copy_options::recursive, error);
   if (error) fail("cannot copy the sources of the sweep to {}: {}", directory, error.message());
   std::vector<std::string> words = words_of(options.mpicc);
-  if (words.empty() || find_program(words[0]).empty()) fail("check --sweep: there is no {}; name the compiler with --mpicc", options.mpicc);
+  if (words.empty() || find_program(words[0]).empty())
+    fail("check --sweep: there is no {}; name the compiler with --mpicc", options.mpicc);
   words.insert(words.begin(), {"sh", "-c", "\"$@\" 2>&1 || { echo; echo compiler failed; }", "sh"});
   words.insert(words.end(), {"-O1", "-g", "-std=gnu11", "-o", directory + "/sweep"});
   for (const auto& entry : fs::directory_iterator(directory + "/source"))
@@ -74,7 +75,8 @@ void compile(const Options& options, const std::string& directory) {
   words.push_back("-lm");
   const auto said = capture(words, {}, kCompilation);
   if (!said || said->find("compiler failed") != std::string::npos)
-    fail("check --sweep: {} does not compile the sweep: {}", options.mpicc, printable(said ? said->substr(0, 500) : "it does not end"));
+    fail("check --sweep: {} does not compile the sweep: {}", options.mpicc,
+         printable(said ? said->substr(0, 500) : "it does not end"));
 }
 
 std::vector<int> sizes_of(const std::string& text) {
@@ -83,6 +85,10 @@ std::vector<int> sizes_of(const std::string& text) {
   for (int i = 1; set && i <= kMostRanks; ++i)
     if (set->contains(static_cast<std::uint64_t>(i))) sizes.push_back(i);
   return sizes;
+}
+
+std::string run_words(const SweepSetting& setting, int ranks) {
+  return fmt::format("{}, {}", setting.name(), counted(static_cast<std::uint64_t>(ranks), "rank"));
 }
 
 class Sweep {
@@ -119,16 +125,17 @@ void Sweep::run_setting(const SweepSetting& setting, int ranks, std::uint64_t ca
   std::int64_t from = 0;
   std::uint64_t done = 0;
   while (done < cases) {
-    const SweepRun run = run_sweep(plan_, setting, ranks, from, cases - done, listed(fatal), [&](const Incident& one) { return findings_.is_new(one); });
+    const SweepRun run = run_sweep(plan_, setting, ranks, from, cases - done, listed(fatal),
+                                   [&](const Incident& one) { return findings_.is_new(one); });
     ++runs_;
     if (run.cases == 0) {
-      if (done == 0 && !run.complete) unusable_.push_back(fmt::format("{} with {}: {}", setting.name(), counted(static_cast<std::uint64_t>(ranks), "rank"), printable(run.why)));
+      if (done == 0 && !run.complete) unusable_.push_back(run_words(setting, ranks) + ": " + printable(run.why));
       return;
     }
     done += run.cases;
     cases_ += run.cases;
     intentions_ += run.intentions;
-    if (run.complete && !run.why.empty()) troubles_.push_back(fmt::format("{} with {}: {}", setting.name(), counted(static_cast<std::uint64_t>(ranks), "rank"), printable(run.why)));
+    if (run.complete && !run.why.empty()) troubles_.push_back(run_words(setting, ranks) + ": " + printable(run.why));
     for (const Incident& one : run.incidents) {
       if (one.by_program) troubles_.push_back(fmt::format("the sweep itself seems to break a rule: {}: {}", one.text, one.mistake));
       else findings_.add(one, setting, ranks, from);
@@ -141,8 +148,8 @@ void Sweep::run_setting(const SweepSetting& setting, int ranks, std::uint64_t ca
 
 void Sweep::progress(const SweepSetting& setting, int ranks, std::size_t done, std::size_t all) const {
   if (options_.quiet) return;
-  const std::string line = fmt::format("reprise: [{}/{}] {}, {}; so far {} cases, {}", done, all, setting.name(),
-                                       counted(static_cast<std::uint64_t>(ranks), "rank"), cases_, counted(findings_.count(), "mistake"));
+  const std::string line = fmt::format("reprise: [{}/{}] {}; so far {}, {}", done, all, run_words(setting, ranks),
+                                       counted(cases_, "case"), counted(findings_.count(), "mistake"));
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K{}", line);
   else fmt::print(stderr, "{}\n", line);
 }
@@ -150,9 +157,15 @@ void Sweep::progress(const SweepSetting& setting, int ranks, std::size_t done, s
 void Sweep::report() {
   if (::isatty(STDERR_FILENO) && !options_.quiet) fmt::print(stderr, "\r\033[K");
   if (options_.json) {
-    nlohmann::json out{{"output", plan_.shown}, {"runs", runs_},               {"cases", cases_},       {"intentions", intentions_},
-                       {"findings", findings_.as_json()}, {"left out", left_out_}, {"not usable", unusable_},
-                       {"slow", slow_}, {"troubles", troubles_}};
+    nlohmann::json out{{"output", plan_.shown},
+                       {"runs", runs_},
+                       {"cases", cases_},
+                       {"intentions", intentions_},
+                       {"findings", findings_.as_json()},
+                       {"left out", left_out_},
+                       {"not usable", unusable_},
+                       {"slow", slow_},
+                       {"troubles", troubles_}};
     fmt::print("{}\n", out.dump(2));
   } else if (!findings_.empty()) {
     findings_.print();
@@ -169,14 +182,19 @@ void Sweep::report() {
 
 int Sweep::run() {
   const std::vector<int> sizes = sizes_of(options_.sizes);
-  const auto parameters = options_.settings == "none" ? std::optional<std::string>("") : capture({plan_.directory + "/sweep", "--parameters"}, {}, 5min);
+  const auto parameters = options_.settings == "none" ? std::optional<std::string>("")
+                                                      : capture({plan_.directory + "/sweep", "--parameters"}, {}, 5min);
   if (!parameters) say("the library does not tell its parameters (MPI_T): it is swept as it is");
   std::vector<SweepSetting> settings = sweep_settings(parameters.value_or(""));
   if (options_.settings != "all")
-    std::erase_if(settings, [&](const SweepSetting& one) { return !one.environment.empty() && one.name().find(options_.settings) == std::string::npos; });
+    std::erase_if(settings, [&](const SweepSetting& one) {
+      return !one.environment.empty() && one.name().find(options_.settings) == std::string::npos;
+    });
   const auto wanted = split(options_.only, ',');
   if (!options_.only.empty())
-    std::erase_if(settings, [&](const SweepSetting& one) { return !one.is_broad && std::find(wanted.begin(), wanted.end(), one.families) == wanted.end(); });
+    std::erase_if(settings, [&](const SweepSetting& one) {
+      return !one.is_broad && std::find(wanted.begin(), wanted.end(), one.families) == wanted.end();
+    });
   const std::size_t all = sizes.size() + settings.size() - 1;
   std::size_t done = 0;
   std::map<std::string, std::uint64_t> fatal;
@@ -205,12 +223,13 @@ int Sweep::run() {
 
 int sweep_command(int argc, char** argv) {
   Options options;
-  OptionParser parser("check",
-                      "Makes legal calls of MPI of all kinds, and checks them: for somebody who has just built an MPI library. All\n"
-                      "collectives, messages and one-sided calls, datatypes, topologies, numbers of ranks, and the algorithms that\n"
-                      "the library lets one choose. Exit status: 0 if all is well, 1 if something is wrong, 2 if it could not be\n"
-                      "looked at.",
-                      "--sweep [OPTIONS]\n\nExample: reprise check --sweep --mpicc /opt/mpi/bin/mpicc");
+  OptionParser parser(
+      "check",
+      "Makes legal calls of MPI of all kinds, and checks them: for somebody who has just built an MPI library. All\n"
+      "collectives, messages and one-sided calls, datatypes, topologies, numbers of ranks, and the algorithms that\n"
+      "the library lets one choose. Exit status: 0 if all is well, 1 if something is wrong, 2 if it could not be\n"
+      "looked at.",
+      "--sweep [OPTIONS]\n\nExample: reprise check --sweep --mpicc /opt/mpi/bin/mpicc");
   parser.flag("--sweep", options.sweep, "This");
   parser.option("--mpicc", options.mpicc, "The compiler of the MPI (default: the one beside mpirun, or mpicc)", "CMD");
   parser.option("--mpirun", options.mpirun, "Its launcher, perhaps with options (default: the one beside mpicc, or mpirun)", "CMD");
@@ -219,8 +238,11 @@ int sweep_command(int argc, char** argv) {
   });
   parser.option("--seed", options.seed, "Another seed, other cases", "S").default_shown();
   parser.option("--cases", options.cases, "For each number of ranks; for one algorithm, a tenth", "K").default_shown().positive();
-  parser.option("--settings", options.settings, "Parameters of the library: all, none, or those whose name has this part", "WHICH").default_shown();
-  parser.option("--only", options.only, "Only these families of calls (as the sweep program calls them), or collectives, messages, packing, windows", "FAMILY,...");
+  parser.option("--settings", options.settings, "Parameters of the library: all, none, or those whose name has this part", "WHICH")
+      .default_shown();
+  parser.option("--only", options.only,
+                "Only these families of calls (as the sweep program calls them), or collectives, messages, packing, windows",
+                "FAMILY,...");
   parser.option("--limit", options.limit, "Seconds for one case; what takes longer hangs", "S").default_shown().positive();
   parser.option("-o,--output", options.directory, "Directory for what repeats the mistakes (default: ./reprise.d/sweep-K)", "DIR");
   parser.flag("--json", options.json, "The result as JSON");

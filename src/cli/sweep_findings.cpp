@@ -64,7 +64,8 @@ std::string place_of(const std::string& text) {
 // A setting in front, for whoever reads the file, and a path that works wherever the directory goes.
 std::string script(const std::string& title, const std::vector<std::string>& words, const std::string& program) {
   std::string command;
-  for (const std::string& word : words) command += (command.empty() ? "" : " ") + (word == program ? "./sweep" : shell_words({word}));
+  for (const std::string& word : words)
+    command += (command.empty() ? "" : " ") + (word == program ? "./sweep" : shell_words({word}));
   return fmt::format("#!/bin/sh\n# {}\ncd \"$(dirname \"$0\")\" || exit 2\nexec {} \"$@\"\n", title, command);
 }
 
@@ -90,9 +91,12 @@ SweepFindings::Key SweepFindings::key_of(const Incident& incident) {
     call = mistake.substr(6, colon == std::string::npos ? colon : colon - 6);
     mistake = colon == std::string::npos ? "error" : mistake.substr(colon + 2);
     // A window does not care for the topology.
-    if (call.starts_with("MPI_Win_")) place = has_one_process(incident.text.substr(0, incident.text.find(','))) ? "one process" : "";
+    if (call.starts_with("MPI_Win_"))
+      place = has_one_process(incident.text.substr(0, incident.text.find(','))) ? "one process" : "";
   } else if (has(mistake, "of a datatype") || has(mistake, "bounds of a struct")) {
-    call = has(mistake, "true bounds") ? "MPI_Type_get_true_extent" : has(mistake, "size") ? "MPI_Type_size" : "MPI_Type_get_extent";
+    call = has(mistake, "true bounds") ? "MPI_Type_get_true_extent"
+           : has(mistake, "size")      ? "MPI_Type_size"
+                                       : "MPI_Type_get_extent";
     const std::size_t begin = incident.words.find(": ");  // "rank 0: vector of struct: lower bound ..."
     const std::string type = begin == std::string::npos ? "" : incident.words.substr(begin + 2);
     place = type.substr(0, type.find_first_of(" :"));
@@ -117,7 +121,8 @@ void SweepFindings::add(const Incident& incident, const SweepSetting& setting, i
   Finding& one = findings_[at->second];
   ++one.times;
   one.sizes.insert(ranks);
-  if (std::find(one.settings.begin(), one.settings.end(), setting.name()) == one.settings.end()) one.settings.push_back(setting.name());
+  if (std::find(one.settings.begin(), one.settings.end(), setting.name()) == one.settings.end())
+    one.settings.push_back(setting.name());
   if (one.first.source.empty()) one.first.source = incident.source;
 }
 
@@ -129,7 +134,8 @@ void SweepFindings::write_reproducer(Finding& finding, std::size_t number) const
   std::vector<std::string> arguments = {"--limit", std::to_string(kAloneLimit)};
   if (first.number) {
     arguments.insert(arguments.begin(), {"--case", std::to_string(*first.number)});
-    std::vector<std::string> command = {"sh", "-c", "\"$@\" 2>&1; true", "sh", "timeout", "-k", "5", std::to_string(kAloneLimit + 30)};
+    std::vector<std::string> command = {
+        "sh", "-c", "\"$@\" 2>&1; true", "sh", "timeout", "-k", "5", std::to_string(kAloneLimit + 30)};
     const auto inner = sweep_command_line(plan_, finding.setting, finding.ranks, arguments);
     command.insert(command.end(), inner.begin(), inner.end());
     const auto said = capture(command, {}, std::chrono::seconds(kAloneLimit + 60));
@@ -142,7 +148,8 @@ void SweepFindings::write_reproducer(Finding& finding, std::size_t number) const
   if (!alone && !(first.by_checker && first.number)) {
     // As it was: all cases of the run, up to this one.
     arguments = sweep_choice(plan_, finding.setting);
-    arguments.insert(arguments.end(), {"--from", std::to_string(finding.from), "--limit", std::to_string(kAloneLimit), "--verbose"});
+    arguments.insert(arguments.end(),
+                     {"--from", std::to_string(finding.from), "--limit", std::to_string(kAloneLimit), "--verbose"});
     if (first.number) arguments.insert(arguments.end(), {"--to", std::to_string(*first.number)});
   }
   auto words = sweep_command_line(plan_, finding.setting, finding.ranks, arguments);
@@ -152,8 +159,8 @@ void SweepFindings::write_reproducer(Finding& finding, std::size_t number) const
   out << script(printable(first.text + ": " + first.words), words, program);
   out.close();
   if (!out) fail("cannot write {}/{}", plan_.directory, finding.reproducer);
-  fs::permissions(plan_.directory + "/" + finding.reproducer, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                  fs::perm_options::add);
+  fs::permissions(plan_.directory + "/" + finding.reproducer,
+                  fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
   if (first.source.empty()) return;
   finding.reproducer = name + ".c";
   std::ofstream(plan_.directory + "/" + finding.reproducer) << first.source;
@@ -192,9 +199,15 @@ nlohmann::json SweepFindings::as_json() const {
   nlohmann::json all = nlohmann::json::array();
   for (const Finding& one : findings_) {
     const auto& [call, place, mistake] = one.key;
-    nlohmann::json finding{{"call", call},          {"on", place},       {"mistake", mistake},
-                           {"times", one.times},    {"sizes", one.sizes}, {"settings", one.settings},
-                           {"reproducer", one.reproducer}, {"case", one.first.text},   {"what", one.first.words}};
+    nlohmann::json finding{{"call", call},
+                           {"on", place},
+                           {"mistake", mistake},
+                           {"times", one.times},
+                           {"sizes", one.sizes},
+                           {"settings", one.settings},
+                           {"reproducer", one.reproducer},
+                           {"case", one.first.text},
+                           {"what", one.first.words}};
     if (!one.remark.empty()) finding["remark"] = one.remark;
     all.push_back(std::move(finding));
   }

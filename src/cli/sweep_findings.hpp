@@ -19,7 +19,7 @@ class SweepFindings {
   explicit SweepFindings(const SweepPlan& plan) : plan_(plan) {}
 
   bool is_new(const Incident& incident) const;
-  // `from` and `cases`: of the run, for what does not happen alone.
+  // `from`: the first case of the run, for what does not happen alone.
   void add(const Incident& incident, const SweepSetting& setting, int ranks, std::int64_t from);
 
   // Runs each case alone and writes what repeats it into the directory of the plan: finding-K.sh, and finding-K.c if there is

@@ -22,9 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr int kMarkTag = 32767;            // share/sweep/sweep.c: a message of a rank to itself, before each case
+constexpr int kMarkTag = 32767;  // share/sweep/sweep.c: a message of a rank to itself, before each case
 constexpr std::size_t kMostOutput = 64u << 20;
-constexpr auto kPatience = 20min;          // for the checker; the program has a limit of its own
+constexpr auto kPatience = 20min;  // for the checker; the program has a limit of its own
 
 struct Begun {
   std::int64_t number = 0;
@@ -112,7 +112,8 @@ Said read_lines(const std::string& out, const std::string& err) {
         const std::size_t space = line.find(' ', 5), colon = line.find(": ");
         const auto number = parse_number(std::string_view(line).substr(5, space == std::string::npos ? 0 : space - 5));
         if (!number || colon == std::string::npos || colon < space) continue;
-        said.begun.push_back({static_cast<std::int64_t>(*number), line.substr(space + 1, colon - space - 1), line.substr(colon + 2)});
+        said.begun.push_back(
+            {static_cast<std::int64_t>(*number), line.substr(space + 1, colon - space - 1), line.substr(colon + 2)});
       }
       if (line.starts_with("WRONG case ")) add(line, 11, false);
       if (line.starts_with("REFUSED case ")) add(line, 13, false);
@@ -146,7 +147,8 @@ std::map<std::uint32_t, std::vector<std::uint64_t>> read_marks(const OpenTrace& 
       using trace::IntentionRecord;
       if (one.kind != IntentionRecord::Begin && one.kind != IntentionRecord::Whole && one.kind != IntentionRecord::Access) continue;
       ++calls;  // as the checker counts them
-      if (one.shape && one.shape->form == trace::IntentionForm::SendReceive && one.shape->send_tag == kMarkTag) marks[rank].push_back(calls);
+      if (one.shape && one.shape->form == trace::IntentionForm::SendReceive && one.shape->send_tag == kMarkTag)
+        marks[rank].push_back(calls);
     }
   }
   return marks;
@@ -190,7 +192,8 @@ void add_violations(const nlohmann::json& verdict, const std::string& trace, con
     }
     if (violation.contains("reproducer") && violation["reproducer"].value("shows it", false) && one->source.empty())
       one->source = violation["reproducer"]["file"].get<std::string>();
-    if (one->text.empty()) one->text = violation.contains("calls") ? violation["calls"].back()["call"].get<std::string>() : "datatypes";
+    if (one->text.empty())
+      one->text = violation.contains("calls") ? violation["calls"].back()["call"].get<std::string>() : "datatypes";
   }
 }
 
@@ -202,7 +205,8 @@ nlohmann::json read_verdict(const std::string& out) {
 
 // With both streams in files, which a launcher that stays behind cannot keep open for us.
 void run_into(const std::vector<std::string>& command, const std::string& out, const std::string& err) {
-  std::vector<std::string> words = {"sh", "-c", "out=$1 err=$2; shift 2; \"$@\" >\"$out\" 2>\"$err\" </dev/null; true", "sh", out, err};
+  std::vector<std::string> words = {"sh", "-c", "out=$1 err=$2; shift 2; \"$@\" >\"$out\" 2>\"$err\" </dev/null; true",
+                                    "sh", out,  err};
   words.insert(words.end(), command.begin(), command.end());
   capture(words, {}, kPatience);
 }
@@ -231,13 +235,16 @@ std::vector<std::string> sweep_choice(const SweepPlan& plan, const SweepSetting&
 SweepRun run_sweep(const SweepPlan& plan, const SweepSetting& setting, int ranks, std::int64_t from, std::uint64_t cases,
                    const std::string& without, const std::function<bool(const Incident&)>& wants) {
   const TemporaryDirectory room;
-  const std::string self = fs::read_symlink("/proc/self/exe"), trace = room.path() + "/trace", out = room.path() + "/out", err = room.path() + "/err";
+  const std::string self = fs::read_symlink("/proc/self/exe"), trace = room.path() + "/trace", out = room.path() + "/out",
+                    err = room.path() + "/err";
   std::vector<std::string> arguments = sweep_choice(plan, setting);
-  arguments.insert(arguments.end(), {"--from", std::to_string(from), "--cases", std::to_string(cases), "--limit", std::to_string(plan.limit), "--verbose"});
+  arguments.insert(arguments.end(), {"--from", std::to_string(from), "--cases", std::to_string(cases), "--limit",
+                                     std::to_string(plan.limit), "--verbose"});
   if (!without.empty()) arguments.insert(arguments.end(), {"--without", without});
   // The sweep ends itself when a case hangs; that is for a library that hangs between cases, or at its end.
   const auto patience = static_cast<std::uint64_t>(plan.limit) * 3 + 60 + 2 * cases;
-  std::vector<std::string> command = {"timeout", "-k", "10", std::to_string(patience), self, "check", "--json", "--quiet", "--no-reproducers", "-o", trace, "--"};
+  std::vector<std::string> command = {
+      "timeout", "-k", "10", std::to_string(patience), self, "check", "--json", "--quiet", "--no-reproducers", "-o", trace, "--"};
   const std::vector<std::string> inner = sweep_command_line(plan, setting, ranks, arguments);
   command.insert(command.end(), inner.begin(), inner.end());
   run_into(command, out, err);
@@ -251,7 +258,8 @@ SweepRun run_sweep(const SweepPlan& plan, const SweepSetting& setting, int ranks
     const auto is_wanted = [&](const Incident& one) { return one.by_checker && !one.by_program && wants(one); };
     if (std::any_of(said.run.incidents.begin(), said.run.incidents.end(), is_wanted)) {
       run_into({self, "check", "--json", "--quiet", trace}, out, err);
-      if (const nlohmann::json again = read_verdict(content(out)); again.is_object()) add_violations(again, trace, said.begun, said.run);
+      if (const nlohmann::json again = read_verdict(content(out)); again.is_object())
+        add_violations(again, trace, said.begun, said.run);
       for (Incident& one : said.run.incidents) {
         if (one.source.empty()) continue;
         one.source = content(one.source);  // the directory goes

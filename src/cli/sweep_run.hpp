@@ -24,11 +24,11 @@ struct SweepPlan {
 // A case that went wrong.
 struct Incident {
   std::optional<std::int64_t> number;  // of the case; not known of a datatype that no call is blamed for
-  std::string kind;     // "bcast/persistent"
-  std::string text;     // "MPI_Bcast on MPI_COMM_WORLD of 4, root 1, count 3, vector"
-  std::string mistake;  // "other bytes", "hang"
-  std::string words;    // what exactly
-  bool fatal = false;   // the run ended there
+  std::string kind;                    // "bcast/persistent"
+  std::string text;                    // "MPI_Bcast on MPI_COMM_WORLD of 4, root 1, count 3, vector"
+  std::string mistake;                 // "other bytes", "hang"
+  std::string words;                   // what exactly
+  bool fatal = false;                  // the run ended there
   bool by_checker = false;
   bool by_program = false;  // the sweep itself is to blame
   std::string source;       // of a stand-alone program that shows it
@@ -49,8 +49,8 @@ std::vector<std::string> sweep_command_line(const SweepPlan& plan, const SweepSe
 // What chooses the cases of the setting.
 std::vector<std::string> sweep_choice(const SweepPlan& plan, const SweepSetting& setting);
 
-// From this case on, so many, but none of the kinds in `without`. With `make_programs`, stand-alone programs are made and tried
-// for what the checker has found, if `wants` says so of one of the incidents.
+// From this case on, so many, but none of the kinds in `without`. For what the checker has found, stand-alone programs are made and
+// tried, if `wants` says so of one of the incidents: that takes its time.
 SweepRun run_sweep(const SweepPlan& plan, const SweepSetting& setting, int ranks, std::int64_t from, std::uint64_t cases,
                    const std::string& without, const std::function<bool(const Incident&)>& wants);
 
