@@ -66,6 +66,8 @@ def reproduced(scene, name, program, library):
         reproducer = violation.get("reproducer")
         if not reproducer:
             continue  # one of the same sort has one
+        if not any(flow.same_call(broken, call["call"]) for call in violation.get("calls", [])):
+            continue  # under a lock the checker reads back what was put: that was broken, not the program's call
         if not reproducer["file"]:
             made.append((None, reproducer["what"]))
             continue
