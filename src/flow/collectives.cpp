@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flow/leaves.hpp"
 #include "flow/own_operations.hpp"
 #include "flow/reductions.hpp"
 #include "flow/units.hpp"
@@ -164,6 +165,7 @@ void Collectives::compare(const Call& call, const Share& taker, std::size_t numb
   if (!where) return;
   violation.members = parts(call);
   if (taker.overlaps) violation.excuse = "two operations had the same memory at the same time";
+  if (violation.excuse.empty() && disagree(*from, to, bytes)) violation.excuse = kTypesDisagree;
   const Unit unit = unit_at(*from, to, bytes, where->begin);
   const std::uint64_t first = where->begin - std::min(where->begin, unit.begins);
   const std::uint64_t last = std::max(std::min(where->end - unit.begins, unit.size), first + 1);

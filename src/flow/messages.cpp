@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flow/leaves.hpp"
 #include "flow/units.hpp"
 
 namespace reprise::flow {
@@ -130,6 +131,7 @@ void Messages::compare(const Sent& sent, const Received& received) {
   const bool readable = sent.digest && received.digest && sent.digest->size() == trace::digest_bytes(bytes, most) &&
                         received.digest->size() == sent.digest->size();
   const auto where = readable ? difference(sent.digest->data(), received.digest->data(), bytes, most) : Difference{0, bytes};
+  if (violation.excuse.empty() && disagree(*from, *to, bytes)) violation.excuse = kTypesDisagree;
   const Unit unit = unit_at(*from, *to, bytes, where->begin);
   const std::uint64_t begin = where->begin - std::min(where->begin, unit.begins);
   const std::uint64_t end = std::min(where->end - unit.begins, unit.size);

@@ -9,72 +9,10 @@
 #include <span>
 
 #include "base/bytes.hpp"
+#include "flow/leaves.hpp"
 
 namespace reprise::flow {
 namespace {
-
-using engine::TypeTree;
-
-constexpr std::size_t kMostLeaves = 4096;  // of one element
-
-// A piece of an element without its holes: a number that may be rounded, or bytes that must be right.
-struct Leaf {
-  std::size_t place = 0;
-  std::size_t size = 0;
-  bool is_real = false;
-};
-
-// In the order of the type map.
-class Leaves {
- public:
-  explicit Leaves(const TypeTree& tree) { ok_ = visit(tree); }
-  const std::vector<Leaf>* get() const { return ok_ ? &all_ : nullptr; }
-
- private:
-  static std::uint64_t size_of(const TypeTree& tree) { return engine::flatten(tree, std::numeric_limits<std::size_t>::max()).size; }
-
-  bool visit(const TypeTree& tree) {
-    switch (tree.made) {
-      case TypeTree::Made::Named: return named(tree);
-      case TypeTree::Made::F90Integer: return add(tree.size, false);
-      case TypeTree::Made::F90Real: return add(tree.size, true);
-      case TypeTree::Made::F90Complex: return add(tree.size / 2, true) && add(tree.size / 2, true);
-      case TypeTree::Made::Unknown: return false;
-      case TypeTree::Made::Struct:
-        for (std::size_t i = 0; i < tree.types.size(); ++i)
-          if (!copies(tree.types[i], static_cast<std::uint64_t>(tree.integers[i + 1]))) return false;
-        return true;
-      default: break;
-    }
-    // All others repeat one type, wherever they put it.
-    const std::uint64_t size = size_of(tree.types[0]);
-    return size == 0 || copies(tree.types[0], size_of(tree) / size);
-  }
-  bool copies(const TypeTree& tree, std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count; ++i)
-      if (!visit(tree)) return false;
-    return true;
-  }
-  bool named(const TypeTree& tree) {
-    const std::string& name = tree.name;
-    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
-    if (has("COMPLEX")) return add(tree.size / 2, true) && add(tree.size / 2, true);
-    if (name == "MPI_2REAL" || name == "MPI_2DOUBLE_PRECISION") return add(tree.size / 2, true) && add(tree.size / 2, true);
-    const bool real = has("FLOAT") || has("DOUBLE") || has("REAL");
-    if (real && name.ends_with("_INT")) return add(tree.size - sizeof(int), true) && add(sizeof(int), false);
-    return add(tree.size, real);
-  }
-  bool add(std::uint64_t size, bool is_real) {
-    if (all_.size() >= kMostLeaves) return false;
-    all_.push_back({bytes_, static_cast<std::size_t>(size), is_real});
-    bytes_ += static_cast<std::size_t>(size);
-    return true;
-  }
-
-  std::vector<Leaf> all_;
-  std::size_t bytes_ = 0;
-  bool ok_ = false;
-};
 
 struct Real {
   long double value = 0;
@@ -160,11 +98,11 @@ ReductionCheck check_own_reduction(const LoggedShape& shape, const std::vector<c
   const std::size_t size = shape.element->flat.size;
   const std::uint64_t samples = trace::samples_of(shape.all);
   const auto ways = ways_for(shape.combines, expected, samples * size);
-  const Leaves leaves(shape.element->tree);
-  if (ways.empty() || !leaves.get()) return {false, {}};
+  const auto leaves = leaves_of(shape.element->tree);
+  if (ways.empty() || !leaves) return {false, {}};
   for (const auto* one : contributions)
     if (one->size() != samples * size) return {false, {}};
-  Comparison comparison(*leaves.get(), contributions.size());
+  Comparison comparison(*leaves, contributions.size());
   ReductionCheck outcome;
   std::uint64_t number = 0;
   for (std::uint64_t i = 0; i < samples; ++i) {

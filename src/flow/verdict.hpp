@@ -50,6 +50,7 @@ struct Verdict {
   std::uint64_t intentions() const { return messages + collectives + accesses; }
 };
 
+inline constexpr const char* kTypesDisagree = "what is sent and what is received are not of the same types";
 inline constexpr std::size_t kMostViolations = 1000;
 
 }  // namespace reprise::flow

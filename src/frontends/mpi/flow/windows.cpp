@@ -166,11 +166,13 @@ void Window::ends(Access& access) {
     const Spin spin(&book().lock);
     access.number_ = book().accesses++;
   }
-  if (access.kind_ == AccessKind::Get && access.has_request_) access.kind_ = AccessKind::Other;  // its buffer may change
-  accesses.push_back(std::move(access));
   // What comes of an accumulate the next one changes: it is looked at at once.
-  const auto locked = locks.find(accesses.back().target_);
-  if (locked != locks.end() && locked->second == MPI_LOCK_EXCLUSIVE) look_under_lock(accesses.back().win_, accesses.back().target_);
+  const auto locked = locks.find(access.target_);
+  const bool is_alone = locked != locks.end() && locked->second == MPI_LOCK_EXCLUSIVE;
+  // Later its buffer may be another one's.
+  if (access.kind_ == AccessKind::Get && access.has_request_ && !is_alone) access.kind_ = AccessKind::Other;
+  accesses.push_back(std::move(access));
+  if (is_alone) look_under_lock(accesses.back().win_, accesses.back().target_);
 }
 
 // --- what is told ----------------------------------------------------------------------------------------------------
