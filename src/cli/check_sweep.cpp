@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analyze/number_set.hpp"
 #include "base/process.hpp"
@@ -111,6 +113,7 @@ class Sweep {
   SweepFindings findings_;
   std::uint64_t runs_ = 0, cases_ = 0, intentions_ = 0;
   std::vector<std::string> unusable_, left_out_, slow_, troubles_;
+  std::set<std::string> restricted_;  // settings that refuse some calls
 };
 
 std::string listed(const std::map<std::string, std::uint64_t>& fatal) {
@@ -118,6 +121,11 @@ std::string listed(const std::map<std::string, std::uint64_t>& fatal) {
   for (const auto& [kind, times] : fatal)
     if (times >= kMostFatal) list += (list.empty() ? "" : ",") + kind;
   return list;
+}
+
+// Whoever forces an algorithm that is made for two processes, say, is told so by the library.
+bool is_restriction(const Incident& incident, const SweepSetting& setting) {
+  return !setting.environment.empty() && incident.mistake.ends_with("MPI_ERR_UNSUPPORTED_OPERATION");
 }
 
 // Goes on behind what crashes or hangs.
@@ -138,6 +146,7 @@ void Sweep::run_setting(const SweepSetting& setting, int ranks, std::uint64_t ca
     if (run.complete && !run.why.empty()) troubles_.push_back(run_words(setting, ranks) + ": " + printable(run.why));
     for (const Incident& one : run.incidents) {
       if (one.by_program) troubles_.push_back(fmt::format("the sweep itself seems to break a rule: {}: {}", one.text, one.mistake));
+      else if (is_restriction(one, setting)) restricted_.insert(run_words(setting, ranks));
       else findings_.add(one, setting, ranks, from);
       if (one.fatal && ++fatal[one.kind] == kMostFatal) left_out_.push_back(fmt::format("{} ({})", one.kind, setting.name()));
     }
@@ -164,6 +173,7 @@ void Sweep::report() {
                        {"findings", findings_.as_json()},
                        {"left out", left_out_},
                        {"not usable", unusable_},
+                       {"restricted", restricted_},
                        {"slow", slow_},
                        {"troubles", troubles_}};
     fmt::print("{}\n", out.dump(2));
@@ -173,6 +183,7 @@ void Sweep::report() {
   if (options_.quiet) return;
   for (const std::string& one : left_out_) say("left out after {} crashes or hangs: {}", kMostFatal, one);
   for (const std::string& one : unusable_) say("cannot be used here: {}", one);
+  for (const std::string& one : restricted_) say("refuses some calls as unsupported: {}", one);
   for (const std::string& one : slow_) say("took more than {} seconds, but does not hang alone: {}", plan_.limit, one);
   for (const std::string& one : troubles_) say("{}", one);
   say("{} in {} runs, {} checked: {}", counted(cases_, "case"), runs_, counted(intentions_, "intention"),

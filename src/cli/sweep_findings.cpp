@@ -50,12 +50,16 @@ bool has_one_process(const std::string& comm) {
   return size == 1;
 }
 
+bool is_completion(const std::string& call) {
+  return call.starts_with("MPI_Wait") || call.starts_with("MPI_Test") || call.starts_with("MPI_Start");
+}
+
 std::string place_of(const std::string& text) {
   const std::string comm = text.substr(0, text.find(','));
   std::string place;
   if (has(comm, "an intercommunicator")) place = "intercommunicator";
-  else if (has(comm, "Cartesian")) place = "grid";
-  else if (has(comm, "graph")) place = "graph";
+  else if (has(comm, "eighbor") && has(comm, "Cartesian")) place = "grid";  // others do not care
+  else if (has(comm, "eighbor") && has(comm, "graph")) place = "graph";
   if (has_one_process(comm)) place += place.empty() ? "one process" : ", one process";
   if (has(text, "IN_PLACE")) place += place.empty() ? "in place" : ", in place";
   return place;
@@ -88,11 +92,13 @@ SweepFindings::Key SweepFindings::key_of(const Incident& incident) {
   // What is wrong with a datatype, or refused by another function, does not depend on the call that was to be made.
   if (mistake.starts_with("error MPI_")) {
     const std::size_t colon = mistake.find(": ");
-    call = mistake.substr(6, colon == std::string::npos ? colon : colon - 6);
+    call = call_of(mistake.substr(6, colon == std::string::npos ? colon : colon - 6));
     mistake = colon == std::string::npos ? "error" : mistake.substr(colon + 2);
-    // A window does not care for the topology.
-    if (call.starts_with("MPI_Win_"))
-      place = has_one_process(incident.text.substr(0, incident.text.find(','))) ? "one process" : "";
+    if (is_completion(call)) place = "";
+  } else if (const std::size_t says = mistake.find(" says "); says != std::string::npos && is_completion(mistake)) {
+    call = mistake.substr(0, says);
+    mistake = mistake.substr(says + 1);
+    place = "";
   } else if (has(mistake, "of a datatype") || has(mistake, "bounds of a struct")) {
     call = has(mistake, "true bounds") ? "MPI_Type_get_true_extent"
            : has(mistake, "size")      ? "MPI_Type_size"
