@@ -231,10 +231,13 @@ std::vector<std::uint8_t> Window::read(const Access& access, MPI_Win win, std::i
   const std::int64_t begin = offset(access) + lower;
   if (bytes <= 0 || static_cast<std::uint64_t>(bytes) > kLargestSpan || begin % unit != 0) return {};
   std::vector<std::uint8_t> there(static_cast<std::size_t>(bytes));
-  using Get = int (*)(void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win);
+  // Not by the MPI_Get that may be what is looked at.
+  using Fetch = int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Op, MPI_Win);
+  MPI_Datatype byte = handles().byte;
   library(Function::Win_flush, access.target_, win);
-  library_function<Get>(Function::Get)(there.data(), static_cast<int>(bytes), handles().byte, access.target_,
-                                       static_cast<MPI_Aint>(begin / unit), static_cast<int>(bytes), handles().byte, win);
+  library_function<Fetch>(Function::Get_accumulate)(nullptr, 0, byte, there.data(), static_cast<int>(bytes), byte, access.target_,
+                                                    static_cast<MPI_Aint>(begin / unit), static_cast<int>(bytes), byte,
+                                                    handles().no_op, win);
   library(Function::Win_flush, access.target_, win);
   return there;
 }
