@@ -38,8 +38,11 @@ std::string content(const std::string& path) {
 
 // "WRONG case 12: MPI_Bcast on ...: rank 1: byte 4 of ..." -> what is behind the text of the case
 std::string behind(const std::string& line, const std::string& text) {
-  const std::size_t at = text.empty() ? std::string::npos : line.find(text);
-  std::string rest = at == std::string::npos ? line : line.substr(at + text.size());
+  const std::size_t at = text.empty() ? std::string::npos : line.find(text), rank = line.find(": rank ");
+  // Another rank may have another part of a split communicator, and name its size.
+  std::string rest = at != std::string::npos     ? line.substr(at + text.size())
+                     : rank != std::string::npos ? line.substr(rank)
+                                                 : line;
   while (!rest.empty() && (rest.front() == ':' || rest.front() == ' ')) rest.erase(0, 1);
   return rest;
 }
