@@ -48,6 +48,7 @@ bench: build
 	python3 bench/run_thread_bench.py --build $(BUILD)
 	python3 bench/run_explore_bench.py --build $(BUILD)
 	python3 bench/run_verify_bench.py --build $(BUILD)
+	python3 bench/run_check_bench.py --build $(BUILD)
 
 # Our own code and its unit tests under ASan with UBSan, and under TSan.
 sanitize: setup

@@ -166,7 +166,6 @@ std::string shown(const Element& element) {
 }
 
 std::string code(const Element& element, std::uint64_t number, std::size_t ranks) {
-  if (number == 1) throw Impossible{"the operation is the program's own"};
   const auto operation = static_cast<Operation>(number - 2);
   if (number < 2 || number - 2 > static_cast<std::uint64_t>(Operation::Replace) || !fits(element.kind, operation))
     throw Impossible{"MPI does not say what this operation makes of this type"};
@@ -193,10 +192,12 @@ static void show(char* text, size_t size, element one) {{ snprintf(text, size, {
 }  // namespace
 
 std::string element_code(const Plan& plan) {
+  const std::uint64_t operation = plan.members[0].shape->operation;
+  if (operation == 1) throw Impossible{"the operation is the program's own"};
   std::optional<Element> element;
   for (const Member& member : plan.members) {
     const LoggedShape& shape = *member.shape;
-    if (shape.operation != plan.members[0].shape->operation) throw Impossible{"the members combine with different operations"};
+    if (shape.operation != operation) throw Impossible{"the members combine with different operations"};
     for (const LoggedType* type : {shape.gives.empty() ? nullptr : shape.gives[0].type, gets_result(shape) ? shape.element : nullptr}) {
       if (!type) continue;
       const Element one = element_of(*type);
@@ -204,7 +205,6 @@ std::string element_code(const Plan& plan) {
       element = one;
     }
   }
-  const std::uint64_t operation = plan.members[0].shape->operation;
   if (!element) throw Impossible{"MPI does not say what this operation makes of this type"};
   return code(*element, operation, plan.members.size()) + std::string(kPlainPlaces);
 }

@@ -28,19 +28,20 @@
 
 #pragma GCC visibility push(hidden)
 
-#define FAULTS(F)                                                                                             \
-  F(kContiguous, "contiguous")                                                                                \
-  F(kUnpackOrder, "unpack-order")                                                                             \
-  F(kDisplacement, "displacement")                                                                            \
-  F(kDirection, "direction")                                                                                  \
-  F(kSendSize, "send-size")                                                                                   \
-  F(kLostBlock, "lost-block")                                                                                 \
-  F(kSwappedNeighbours, "swapped-neighbours")                                                                 \
-  F(kInPlace, "in-place")                                                                                     \
-  F(kStaleStart, "stale-start")                                                                               \
-  F(kEarly, "early") F(kBehind, "behind") F(kRoot, "root") F(kStatusSource, "status-source")                  \
-      F(kStatusCount, "status-count") F(kSkippedRank, "skipped-rank") F(kAccumulateTwice, "accumulate-twice") \
-          F(kPutShifted, "put-shifted") F(kGetStale, "get-stale")
+#define FAULTS(F)                                                                                           \
+  F(kContiguous, "contiguous")                                                                              \
+  F(kUnpackOrder, "unpack-order")                                                                           \
+  F(kDisplacement, "displacement")                                                                          \
+  F(kDirection, "direction")                                                                                \
+  F(kSendSize, "send-size")                                                                                 \
+  F(kLostBlock, "lost-block")                                                                               \
+  F(kSwappedNeighbours, "swapped-neighbours")                                                               \
+  F(kInPlace, "in-place")                                                                                   \
+  F(kStaleStart, "stale-start")                                                                             \
+  F(kEarly, "early")                                                                                        \
+  F(kBehind, "behind") F(kRoot, "root") F(kStatusSource, "status-source") F(kStatusCount, "status-count")   \
+      F(kSkippedRank, "skipped-rank") F(kAccumulateTwice, "accumulate-twice") F(kPutShifted, "put-shifted") \
+          F(kGetStale, "get-stale")
 #define FAULT_CONSTANT(CONSTANT, NAME) CONSTANT,
 enum fault { FAULTS(FAULT_CONSTANT) kFaults };
 #define BIT(FAULT) (1u << (FAULT))
@@ -57,28 +58,29 @@ enum fault { FAULTS(FAULT_CONSTANT) kFaults };
   F(Ibsend)                                                                                                            \
   F(Irsend)                                                                                                            \
   F(Send_init)                                                                                                         \
-  F(Ssend_init) F(Bsend_init) F(Rsend_init) F(Recv) F(Irecv) F(Recv_init) F(Mrecv) F(Imrecv) F(Sendrecv)               \
-      F(Sendrecv_replace) F(Probe) F(Iprobe) F(Start) F(Startall) F(Wait) F(Test) F(Waitall) F(Testall) F(Waitany)     \
-          F(Testany) F(Waitsome) F(Testsome) F(Request_free) F(Test_cancelled) F(Get_count) F(Status_set_elements)     \
-              F(Barrier) F(Bcast) F(Gather) F(Gatherv) F(Scatter) F(Scatterv) F(Allgather) F(Allgatherv) F(Alltoall)   \
-                  F(Alltoallv) F(Alltoallw) F(Ibcast) F(Igather) F(Igatherv) F(Iallgather) F(Iallgatherv) F(Ialltoall) \
-                      F(Ialltoallv) F(Ialltoallw) F(Neighbor_allgather) F(Neighbor_allgatherv) F(Neighbor_alltoall) F( \
-                          Neighbor_alltoallv) F(Neighbor_alltoallw) F(Ineighbor_allgather) F(Ineighbor_allgatherv)     \
-                          F(Ineighbor_alltoall) F(Ineighbor_alltoallv) F(Ineighbor_alltoallw) F(Reduce) F(Allreduce)   \
-                              F(Reduce_scatter) F(Reduce_scatter_block) F(Scan) F(Exscan) F(Reduce_local)              \
-                                  F(Win_create) F(Win_allocate) F(Win_free) F(Win_fence) F(Win_complete) F(Win_unlock) \
+  F(Ssend_init)                                                                                                        \
+  F(Bsend_init) F(Rsend_init) F(Recv) F(Irecv) F(Recv_init) F(Mrecv) F(Imrecv) F(Sendrecv) F(Sendrecv_replace) F(      \
+      Probe) F(Iprobe) F(Start) F(Startall) F(Wait) F(Test) F(Waitall) F(Testall) F(Waitany) F(Testany) F(Waitsome)    \
+      F(Testsome) F(Request_free) F(Test_cancelled) F(Get_count) F(Status_set_elements) F(Barrier) F(Bcast) F(Gather)  \
+          F(Gatherv) F(Scatter) F(Scatterv) F(Allgather) F(Allgatherv) F(Alltoall) F(Alltoallv) F(Alltoallw) F(Ibcast) \
+              F(Igather) F(Igatherv) F(Iallgather) F(Iallgatherv) F(Ialltoall) F(Ialltoallv) F(Ialltoallw)             \
+                  F(Neighbor_allgather) F(Neighbor_allgatherv) F(Neighbor_alltoall) F(Neighbor_alltoallv)              \
+                      F(Neighbor_alltoallw) F(Ineighbor_allgather) F(Ineighbor_allgatherv) F(Ineighbor_alltoall)       \
+                          F(Ineighbor_alltoallv) F(Ineighbor_alltoallw) F(Reduce) F(Allreduce) F(Reduce_scatter)       \
+                              F(Reduce_scatter_block) F(Scan) F(Exscan) F(Reduce_local) F(Win_create) F(Win_allocate)  \
+                                  F(Win_free) F(Win_fence) F(Win_complete) F(Win_lock) F(Win_lock_all) F(Win_unlock)   \
                                       F(Win_unlock_all) F(Win_flush) F(Win_flush_all) F(Win_flush_local)               \
                                           F(Win_flush_local_all) F(Put) F(Get) F(Accumulate) F(Rput) F(Rget)           \
-                                              F(Raccumulate) F(Initialized) F(Finalize) F(Comm_rank) F(Comm_get_name) F(Comm_size)      \
-                                                  F(Comm_remote_size) F(Comm_test_inter) F(Comm_group) F(Group_free)   \
-                                                      F(Group_translate_ranks) F(Topo_test) F(Graph_neighbors_count)   \
-                                                          F(Graph_neighbors) F(Dist_graph_neighbors_count)             \
-                                                              F(Dist_graph_neighbors) F(Cartdim_get) F(Cart_shift)     \
-                                                                  F(Type_size) F(Type_get_extent)                      \
-                                                                      F(Type_get_true_extent) F(Type_get_envelope)     \
-                                                                          F(Type_create_hindexed) F(Type_commit)       \
-                                                                              F(Type_dup) F(Type_free) F(Pack)         \
-                                                                                  F(Unpack) F(Pack_size)
+                                              F(Raccumulate) F(Initialized) F(Finalize) F(Comm_rank) F(Comm_get_name)  \
+                                                  F(Comm_size) F(Comm_remote_size) F(Comm_test_inter) F(Comm_group)    \
+                                                      F(Group_free) F(Group_translate_ranks) F(Topo_test)              \
+                                                          F(Graph_neighbors_count) F(Graph_neighbors)                  \
+                                                              F(Dist_graph_neighbors_count) F(Dist_graph_neighbors)    \
+                                                                  F(Cartdim_get) F(Cart_shift) F(Type_size)            \
+                                                                      F(Type_get_extent) F(Type_get_true_extent)       \
+                                                                          F(Type_get_envelope) F(Type_create_hindexed) \
+                                                                              F(Type_commit) F(Type_dup) F(Type_free)  \
+                                                                                  F(Pack) F(Unpack) F(Pack_size)
 #if MPI_VERSION >= 4
 #define REAL_FUNCTIONS_4(F) \
   F(Isendrecv)              \
@@ -104,9 +106,9 @@ struct call {
   static atomic_long calls_made;               \
   const struct call call = {"MPI_" #NAME, atomic_fetch_add(&calls_made, 1)}
 // The same on a communicator: those of the checker's own are not the program's.
-#define PASS_ON(COMM, NAME, ...)                                    \
+#define PASS_ON(COMM, NAME, ...)                                   \
   if (is_private(COMM) || !enter()) return real.NAME(__VA_ARGS__); \
-  static atomic_long calls_made;                                    \
+  static atomic_long calls_made;                                   \
   const struct call call = {"MPI_" #NAME, atomic_fetch_add(&calls_made, 1)}
 // The checker may forward to either name.
 #define BOTH_NAMES(NAME) __typeof__(MPI_##NAME) PMPI_##NAME __attribute__((alias("MPI_" #NAME), visibility("default")))

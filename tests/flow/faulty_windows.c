@@ -15,7 +15,15 @@ struct get {
   struct operation* op;
   struct get* next;
 };
+// A lock that others may have at the same time: what is done under it they may change, so nobody can tell whether it
+// arrived.
+struct shared {
+  MPI_Win win;
+  int target;  // -1: all
+  struct shared* next;
+};
 static struct window* windows;
+static struct shared* shared_locks;
 static struct get* gets;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -65,9 +73,52 @@ int MPI_Win_free(MPI_Win* win) {
 }
 BOTH_NAMES(Win_free);
 
+static void begin_sharing(MPI_Win win, int target) {
+  struct shared* one = malloc(sizeof *one);
+  pthread_mutex_lock(&mutex);
+  *one = (struct shared){win, target, shared_locks};
+  shared_locks = one;
+  pthread_mutex_unlock(&mutex);
+}
+static void end_sharing(MPI_Win win, int target) {
+  for (struct shared** link = &shared_locks; *link; link = &(*link)->next)
+    if ((*link)->win == win && (*link)->target == target) {
+      struct shared* gone = *link;
+      *link = gone->next;
+      free(gone);
+      return;
+    }
+}
+static bool is_shared(MPI_Win win, int target) {
+  pthread_mutex_lock(&mutex);
+  const struct shared* one = shared_locks;
+  while (one && !(one->win == win && (one->target < 0 || one->target == target))) one = one->next;
+  pthread_mutex_unlock(&mutex);
+  return one != NULL;
+}
+
+int MPI_Win_lock(int kind, int target, int hints, MPI_Win win) {
+  PASS(Win_lock, kind, target, hints, win);
+  (void)call;
+  const int code = real.Win_lock(kind, target, hints, win);
+  if (code == MPI_SUCCESS && kind == MPI_LOCK_SHARED) begin_sharing(win, target);
+  return leave(code);
+}
+BOTH_NAMES(Win_lock);
+
+int MPI_Win_lock_all(int hints, MPI_Win win) {
+  PASS(Win_lock_all, hints, win);
+  (void)call;
+  const int code = real.Win_lock_all(hints, win);
+  if (code == MPI_SUCCESS) begin_sharing(win, -1);
+  return leave(code);
+}
+BOTH_NAMES(Win_lock_all);
+
 static MPI_Aint shifted(struct call call, int target, MPI_Aint displacement, int count, MPI_Datatype type,
                         MPI_Win win) {
-  if (!(watch & BIT(kPutShifted)) || target == MPI_PROC_NULL || bytes_of(count, type) == 0) return displacement;
+  if (!(watch & BIT(kPutShifted)) || target == MPI_PROC_NULL || bytes_of(count, type) == 0 || is_shared(win, target))
+    return displacement;
   pthread_mutex_lock(&mutex);
   const struct window* window = windows;
   while (window && window->win != win) window = window->next;
@@ -87,8 +138,11 @@ static MPI_Aint shifted(struct call call, int target, MPI_Aint displacement, int
   return displacement + units;
 }
 
-static bool twice(struct call call, const void* from, int count, MPI_Datatype type, int target, MPI_Op op) {
-  if (!(watch & BIT(kAccumulateTwice)) || target == MPI_PROC_NULL || (op != MPI_SUM && op != MPI_BXOR)) return false;
+static bool twice(struct call call, const void* from, int count, MPI_Datatype type, int target, MPI_Op op,
+                  MPI_Win win) {
+  if (!(watch & BIT(kAccumulateTwice)) || target == MPI_PROC_NULL || (op != MPI_SUM && op != MPI_BXOR) ||
+      is_shared(win, target))
+    return false;
   const struct block block = block_of(from, count, type);
   char* bytes = packed(&block);
   bool nothing = true;
@@ -118,7 +172,7 @@ BOTH_NAMES(Rput);
 int MPI_Accumulate(const void* from, int from_count, MPI_Datatype from_type, int target, MPI_Aint displacement,
                    int count, MPI_Datatype type, MPI_Op op, MPI_Win win) {
   PASS(Accumulate, from, from_count, from_type, target, displacement, count, type, op, win);
-  if (twice(call, from, from_count, from_type, target, op))
+  if (twice(call, from, from_count, from_type, target, op, win))
     real.Accumulate(from, from_count, from_type, target, displacement, count, type, op, win);
   return leave(real.Accumulate(from, from_count, from_type, target, displacement, count, type, op, win));
 }
@@ -127,14 +181,15 @@ BOTH_NAMES(Accumulate);
 int MPI_Raccumulate(const void* from, int from_count, MPI_Datatype from_type, int target, MPI_Aint displacement,
                     int count, MPI_Datatype type, MPI_Op op, MPI_Win win, MPI_Request* request) {
   PASS(Raccumulate, from, from_count, from_type, target, displacement, count, type, op, win, request);
-  if (twice(call, from, from_count, from_type, target, op))
+  if (twice(call, from, from_count, from_type, target, op, win))
     real.Accumulate(from, from_count, from_type, target, displacement, count, type, op, win);
   return leave(real.Raccumulate(from, from_count, from_type, target, displacement, count, type, op, win, request));
 }
 BOTH_NAMES(Raccumulate);
 
-static struct operation* get(struct call call, void* at, int count, MPI_Datatype type, int target) {
-  struct operation* op = target == MPI_PROC_NULL ? NULL : operation_new(call, BIT(kGetStale), MPI_COMM_NULL, 1);
+static struct operation* get(struct call call, void* at, int count, MPI_Datatype type, int target, MPI_Win win) {
+  struct operation* op =
+      target == MPI_PROC_NULL || is_shared(win, target) ? NULL : operation_new(call, BIT(kGetStale), MPI_COMM_NULL, 1);
   operation_block(op, 0, at, count, type, target);
   operation_before(op);
   return op;
@@ -143,7 +198,7 @@ static struct operation* get(struct call call, void* at, int count, MPI_Datatype
 int MPI_Get(void* at, int count, MPI_Datatype type, int target, MPI_Aint displacement, int target_count,
             MPI_Datatype target_type, MPI_Win win) {
   PASS(Get, at, count, type, target, displacement, target_count, target_type, win);
-  struct operation* op = get(call, at, count, type, target);
+  struct operation* op = get(call, at, count, type, target, win);
   const int code = real.Get(at, count, type, target, displacement, target_count, target_type, win);
   if (op) {
     struct get* one = malloc(sizeof *one);
@@ -162,7 +217,7 @@ BOTH_NAMES(Get);
 int MPI_Rget(void* at, int count, MPI_Datatype type, int target, MPI_Aint displacement, int target_count,
              MPI_Datatype target_type, MPI_Win win, MPI_Request* request) {
   PASS(Rget, at, count, type, target, displacement, target_count, target_type, win, request);
-  struct operation* op = get(call, at, count, type, target);
+  struct operation* op = get(call, at, count, type, target, win);
   const int code = real.Rget(at, count, type, target, displacement, target_count, target_type, win, request);
   if (op) request_add(*request, op, NULL, false);
   return leave(code);
@@ -174,6 +229,7 @@ static int synchronized(int code, struct call by, MPI_Win win, int target) {
   char text[64];
   snprintf(text, sizeof text, "complete in %s %ld", by.function, by.index);
   pthread_mutex_lock(&mutex);
+  if (strncmp(by.function, "MPI_Win_unlock", strlen("MPI_Win_unlock")) == 0) end_sharing(win, target);
   for (struct get** link = &gets; *link;) {
     struct get* one = *link;
     if (one->win != win || (target >= 0 && one->target != target)) {

@@ -9,7 +9,7 @@ import flow
 from harness import Case, Skip, available
 
 IN_SHORT = ("lost-block", "stale-start", "status-source", "skipped-rank", "get-stale")
-REFUSED = ("an accumulate of a type that consists of several",)  # docs/check.md
+REFUSED = ("an accumulate of a type that consists of several", "the operation is the program's own")  # docs/check.md
 TIMES = 8  # per fault, with --repeat 50 or more
 LIMIT = 60  # seconds for one program
 MOST_PLACES = 40  # of one rank, where a fault is tried
