@@ -24,9 +24,9 @@ check: build
 	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-300,515,4542
 	python3 tests/model/test_windows.py --build $(BUILD) --seeds 1-60
 	ctest --test-dir $(BUILD) --output-on-failure
-	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3
+	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3 --seed check
 
-# The same, repeated more often and for longer.
+# The same, repeated more often and for longer, and at other places each time.
 check-long: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py

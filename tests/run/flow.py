@@ -5,11 +5,14 @@ and named; correct programs of other suites, and random ones, must raise nothing
 import functools
 import json
 import subprocess
-import threading
 from pathlib import Path
+from threading import Lock
 
 import families
+import languages
+import no_alarms
 import random_programs
+import threads
 from harness import Case, Skip, available
 
 FLOW = Path(__file__).resolve().parent.parent / "flow"
@@ -45,10 +48,10 @@ FAULTS = {
 }
 
 
-def check(scene, words, command=(), env=None):
+def check(scene, words, command=(), env=None, cwd=None):
     trace = ["-o", scene.dir / f"trace-{scene.count}"] if command else []
     return scene.run([scene.settings.reprise, "check", "--json", *words, *trace, *(["--", *command] if command else [])], 200, env=env,
-                     cwd=scene.dir)
+                     cwd=cwd or scene.dir)
 
 
 def verdict(result):
@@ -77,6 +80,56 @@ def clean(name):
     return test
 
 
+def all_clean(scene, commands, cwd=None):
+    """Nothing is found in these, whatever they do."""
+    intentions = 0
+    for name, command in commands:
+        result = check(scene, [], command, cwd=cwd)
+        found = verdict(result)
+        scene.check(found["exit status"] == 0 and found["violations"] == [], f"{name}: nothing expected: {found['violations'][:3]}", result)
+        scene.check(found["troubles"] == [], f"{name}: not everything was looked at", result)
+        intentions += found["intentions"]
+    scene.remark = f"{len(commands)} programs, {intentions} intentions"
+
+
+def threads_clean(scene):
+    """What belongs to what is not known of all calls there; but nothing is invented."""
+    all_clean(scene, [(name, scene.launch(ranks, scene.program(source), *words)) for name, (source, ranks, words) in threads.PROGRAMS.items()]
+              + [("openmp", scene.launch(2, scene.program("openmp")))])
+
+
+def fortran_clean(scene):
+    languages.need(f"mpifort.{scene.case.mpi}")
+    all_clean(scene, [(name, scene.launch(languages.FORTRAN_RANKS, scene.program(name))) for name in languages.FORTRAN])
+
+
+def python_clean(scene):
+    all_clean(scene, [(name, languages.python_command(scene, name, 3)) for name in ("python_objects", "python_buffers")])
+
+
+def solo_clean(scene):
+    """Collectives of all kinds, on communicators of all kinds."""
+    all_clean(scene, [(name, scene.launch(ranks, scene.program(name)))
+                      for name, ranks in (("solo_collectives", 4), ("solo_sends", 2), ("solo_world", 4))])
+
+
+def examples_clean(scene):
+    all_clean(scene, [(source, scene.launch(ranks, no_alarms.built_example(scene, source), *words))
+                      for source, ranks, words in no_alarms.CORRECT + no_alarms.LINTED[1:]])
+
+
+def hpcc_clean(scene):
+    languages.need("hpcc")
+    (scene.dir / "hpccinf.txt").write_text(languages.HPCC_INPUT)
+    launcher, flag, number, *_ = scene.launch(4, "")
+    all_clean(scene, [("hpcc", [launcher, flag, number, "hpcc"])])
+    scene.check("Success=1" in (scene.dir / "hpccoutf.txt").read_text(), "hpcc did not succeed")
+
+
+CLEAN = {"threads": threads_clean, "fortran": fortran_clean, "solo": solo_clean, "examples": examples_clean}
+CLEAN_WITH_OPENMPI = {"python": python_clean, "hpcc": hpcc_clean}  # which they are linked with
+
+
 def random_clean(seeds):
     def test(scene):
         intentions = 0
@@ -94,7 +147,7 @@ def random_clean(seeds):
 
 @functools.cache
 def lock_of(mpi):
-    return threading.Lock()
+    return Lock()
 
 
 def built(scene):
@@ -231,6 +284,7 @@ def cases(mpi, repeat):
     return ([Case("flow", mpi, f"fault-{name}", fault(name, 1 if repeat < 50 else 20)) for name in FAULTS]
             + [Case("flow", mpi, f"clean-{name.replace(' ', '-')}", clean(name)) for name in families.PROGRAMS
                if name.split()[0] not in families.MPI_4_ONLY or mpi == "mpich"]
+            + [Case("flow", mpi, f"clean-{name}", test) for name, test in (CLEAN | (CLEAN_WITH_OPENMPI if mpi == "openmpi" else {})).items()]
             + [Case("flow", mpi, f"seeds-{seeds[at]}-{seeds[min(at + size, len(seeds)) - 1]}", random_clean(seeds[at:at + size]))
                for at in range(0, len(seeds), size)]
             + [Case("flow", mpi, "missing-file", missing), Case("flow", mpi, "truncated-file", truncated),
