@@ -18,7 +18,7 @@ from harness import Case, Skip, available
 FLOW = Path(__file__).resolve().parent.parent / "flow"
 RANKS = 4
 CALLS = 600
-PER_REPEAT = 2  # random programs per MPI and unit of --repeat
+PER_REPEAT = 20  # random programs per MPI and unit of --repeat
 MOST = 1000
 GROUPS = 5
 KNOWN = {("mpich", "isendrecv_any"): {"wrong source", "wrong tag", "wrong count"}}  # docs/library-bugs.md

@@ -50,14 +50,21 @@ class Choice:
 
 
 def build(scene, seed, without=()):
-    """(ranks, path) of the program for this seed, compiled without warnings."""
-    program = generate(seed, None, [*Choice.families(), *without], scene.case.suite == "random_threads")
-    source, target = scene.dir / f"seed-{seed}.c", scene.dir / f"seed-{seed}"
-    source.write_text(program.text())
-    command = [f"mpicc.{scene.case.mpi}", *FLAGS, "-I", str(RANDOM), "-I", str(SOURCES), str(source), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0 or done.stderr.strip():
-        raise Failure(f"$ {shlex.join(command)}\n{done.stderr}")
+    """(ranks, path) of the program for this seed, compiled without warnings; once for all suites."""
+    threads = scene.case.suite == "random_threads"
+    left_out = [*Choice.families(), *without]
+    program = generate(seed, None, left_out, threads)
+    directory = scene.settings.scratch / "-".join(["random", scene.case.mpi, *(["threads"] if threads else []), *left_out])
+    directory.mkdir(exist_ok=True)
+    source, target = directory / f"seed-{seed}.c", directory / f"seed-{seed}"
+    if not target.exists():
+        made = scene.dir / f"seed-{seed}"
+        source.write_text(program.text())
+        command = [f"mpicc.{scene.case.mpi}", *FLAGS, "-I", str(RANDOM), "-I", str(SOURCES), str(source), "-o", str(made)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0 or done.stderr.strip():
+            raise Failure(f"$ {shlex.join(command)}\n{done.stderr}")
+        made.rename(target)
     return program.ranks, str(target)
 
 
