@@ -221,6 +221,8 @@ def fault(name, times):
         told = []
         while len(told) < times:
             result, found, where, broken = break_one(scene, name, program, library)
+            if broken in KNOWN_CALLS.get(scene.case.mpi, set()):
+                continue  # its status is wrong anyway, and so nobody can say how much should have come
             all_blamed = blamed(scene, found)
             scene.check_status(result, 1, where)
             shown = {violation["kind"] for violation in all_blamed}
