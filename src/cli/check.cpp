@@ -97,7 +97,7 @@ void find_counterparts(const OpenTrace& trace, Found& found) {
 }
 
 const flow::LoggedType* blamed_type(const Found& found, const Violation& violation) {
-  const auto blamed = flow::blamed_type(violation);
+  const auto& blamed = violation.type;
   const auto log = blamed ? found.log_of.find(blamed->rank) : found.log_of.end();
   if (log == found.log_of.end()) return nullptr;
   const auto& types = found.logs[log->second].types();
@@ -116,7 +116,7 @@ std::string described(const flow::LoggedGroup& group) {
 
 // "MPI_Gatherv on a communicator of 4 ranks, call 812 of rank 2 at app.c:91 -> rank 0 at app.c:93"
 std::string title(const Violation& violation, analyze::SourceLines& lines) {
-  if (violation.path.empty()) return name_of(violation.kind);
+  if (violation.path.empty()) return violation.type ? "MPI_Pack" : "a call too long ago to be named";
   const flow::Part& last = violation.path.back();
   const ReportedPlace to = place_of(last, lines);
   std::string text;
@@ -137,7 +137,7 @@ Sameness sameness_of(const Violation& violation) {
   std::vector<std::string> places;
   for (const flow::Part& part : violation.path) places.push_back(*part.shape->place);
   // A datatype has no place. Ranks number theirs alike, as a rule.
-  if (places.empty()) places.push_back(violation.words.substr(violation.words.find(": ") + 1));
+  if (violation.type) places.push_back(std::to_string(violation.type->number));
   return {violation.kind, violation.excuse, std::move(places)};
 }
 
@@ -210,6 +210,25 @@ nlohmann::json as_json(const Found& found, const RecordedTrace& run, const Repro
   return out;
 }
 
+struct Counts {
+  std::uint64_t unfulfilled = 0;  // intentions, though several things may be wrong with one
+  std::uint64_t excused = 0;
+  std::uint64_t types = 0;
+};
+Counts counts_of(const flow::Verdict& verdict) {
+  Counts counts;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> calls;
+  std::set<std::uint64_t> types;
+  for (const Violation& one : verdict.violations) {
+    if (!one.excuse.empty()) ++counts.excused;
+    else if (one.type) types.insert(one.type->number);
+    else if (one.path.empty() || calls.insert({one.path.back().rank, one.path.back().call}).second) ++counts.unfulfilled;
+  }
+  counts.unfulfilled += verdict.more;
+  counts.types = types.size();
+  return counts;
+}
+
 int check(const std::vector<std::string>& command, const Options& options) {
   RecordOptions quietly = options.record;
   quietly.flow = true;
@@ -229,14 +248,15 @@ int check(const std::vector<std::string>& command, const Options& options) {
   }
   if (options.json) fmt::print("{}\n", as_json(found, run, reproducers).dump(2));
   else print(verdict, reproducers);
-  const std::uint64_t all = verdict.violations.size() + verdict.more;
-  const auto excused = static_cast<std::uint64_t>(
-      std::count_if(verdict.violations.begin(), verdict.violations.end(), [](const Violation& one) { return !one.excuse.empty(); }));
+  const Counts counts = counts_of(verdict);
   if (!options.record.quiet) {
     for (const std::string& trouble : found.troubles) say("{}", printable(trouble));
-    if (all == excused) say("all of {} were fulfilled", counted(verdict.intentions(), "intention"));
-    else say("{} of {} {} not fulfilled", all - excused, counted(verdict.intentions(), "intention"), all - excused == 1 ? "was" : "were");
-    if (excused > 0) say("{} where the program broke a rule of MPI", excused);
+    if (counts.types > 0) say("{} not packed as described", counts.types == 1 ? "1 datatype is" : fmt::format("{} datatypes are", counts.types));
+    if (counts.unfulfilled == 0) say("all of {} were fulfilled", counted(verdict.intentions(), "intention"));
+    else
+      say("{} of {} {} not fulfilled", counts.unfulfilled, counted(verdict.intentions(), "intention"),
+          counts.unfulfilled == 1 ? "was" : "were");
+    if (counts.excused > 0) say("{} where the program broke a rule of MPI", counts.excused);
     for (const auto& [why, count] : verdict.unchecked) say("not checked: {} ({})", why, count);
     if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));
     if (!command.empty()) say("recorded in {}; again: reprise check {}", printable(run.path), printable(run.path));

@@ -297,6 +297,7 @@ void Checker::remark(std::uint32_t rank, const Event& event) {
       break;
     case trace::Seen::WrongType:
       violation.kind = Violation::Kind::Type;
+      violation.type = {rank, event.more};
       violation.words = fmt::format("rank {}: MPI_Pack takes other bytes than datatype {} describes", rank, event.more);
       break;
     default: return;

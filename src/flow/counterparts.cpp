@@ -1,7 +1,6 @@
 #include "flow/counterparts.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 #include <unordered_map>
 
@@ -101,16 +100,6 @@ void Counterparts::finish() {
     }
     for (Violation* const violation : one.violations) violation->members = parts;
   }
-}
-
-std::optional<BlamedType> blamed_type(const Violation& violation) {
-  BlamedType type;
-  unsigned long long number = 0;
-  if (violation.kind != Violation::Kind::Type ||
-      std::sscanf(violation.words.c_str(), "rank %u: %*[^0-9]%llu", &type.rank, &number) != 2)
-    return std::nullopt;
-  type.number = number;
-  return type;
 }
 
 }  // namespace reprise::flow

@@ -44,11 +44,4 @@ class Counterparts {
   std::map<Name, std::vector<Part>> parts_;  // of those that are wanted, by rank
 };
 
-// A violation about a datatype names no call, but says whose type it is.
-struct BlamedType {
-  std::uint32_t rank = 0;
-  std::uint64_t number = 0;  // in the log of that rank
-};
-std::optional<BlamedType> blamed_type(const Violation& violation);
-
 }  // namespace reprise::flow

@@ -16,6 +16,12 @@ struct Part {
   const LoggedShape* shape = nullptr;
 };
 
+// A datatype in the log of a rank.
+struct TypeOfRank {
+  std::uint32_t rank = 0;
+  std::uint64_t number = 0;
+};
+
 struct Violation {
   enum class Kind : std::uint8_t {
     Bytes,           // other bytes than were sent
@@ -35,6 +41,7 @@ struct Violation {
   std::vector<Part> path;  // whose bytes, and who got them; or only the latter
   std::vector<Part> members;  // of a collective, all of them
   std::optional<std::uint64_t> post;  // of the sender, if it has one
+  std::optional<TypeOfRank> type;     // that the library gets wrong; then there is no call
 };
 const char* name_of(Violation::Kind kind);
 

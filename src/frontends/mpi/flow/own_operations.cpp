@@ -18,6 +18,7 @@ namespace reprise::mpi::flow {
 namespace {
 
 constexpr std::size_t kLargest = 64u << 10;  // bytes of samples that are told
+constexpr std::uint64_t kMostMemory = 4u << 20;  // of the contribution of one rank
 constexpr std::int64_t kMostPrefixes = 64;   // of which more than one order is tried
 
 struct Header {
@@ -92,8 +93,10 @@ class Elements {
       from += size;
     });
   }
-  // Reads what of an array can be one piece behind the other.
-  static bool can(const engine::FlatType& flat) { return flat.known && flat.size > 0 && flat.extent >= flat.true_extent; }
+  // Elements that lie one behind the other, and do not take too much room with their holes.
+  static bool can(const engine::FlatType& flat, std::uint64_t count) {
+    return flat.known && flat.size > 0 && flat.extent >= flat.true_extent && static_cast<std::uint64_t>(flat.extent) * count <= kMostMemory;
+  }
 
   Elements(const Elements& other) : memory_(other.memory_), region_(other.region_) { move_from(other); }
   Elements& operator=(const Elements& other) {
@@ -178,7 +181,7 @@ void OwnReduction::contribute(const Shape& shape, std::span<const std::uint8_t> 
   if (!letterbox().is_open || !is_reachable(*shape.group)) return;
   const Spin spin(&letterbox().lock);
   type_ = type;
-  letterbox().reduced_types.insert(handle_key(type));
+  if (shape.element) letterbox().reduced_types.insert(handle_key(type));
   const Header header{shape.group->uid, letterbox().numbers[shape.group->uid]++};
   number_ = header.number;
   if (shape.gives_count == 0) return;
@@ -205,7 +208,7 @@ std::vector<std::uint8_t> OwnReduction::expected(const Shape& shape) const {
     for (const int peer : peers_of(*shape.group)) samples.push_back(letterbox().take(peer, header));
   }
   const engine::FlatType& flat = shape.element->flat;
-  if (count == 0 || shape.combines <= 0 || !Elements::can(flat)) return {};
+  if (count == 0 || shape.combines <= 0 || !Elements::can(flat, count)) return {};
   std::vector<Elements> all;
   for (std::int64_t i = 0; i < shape.combines; ++i) {
     const auto& one = samples[static_cast<std::size_t>(i)];
