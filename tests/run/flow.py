@@ -4,6 +4,7 @@ and named; correct programs of other suites, and random ones, must raise nothing
 
 import functools
 import json
+import random
 import subprocess
 from pathlib import Path
 from threading import Lock
@@ -18,6 +19,7 @@ from harness import Case, Skip, available
 FLOW = Path(__file__).resolve().parent.parent / "flow"
 RANKS = 4
 CALLS = 600
+SEEDS, MORE_SEEDS = 8, 60  # of the traffic, for all faults; with --repeat 50 or more
 PER_REPEAT = 20  # random programs per MPI and unit of --repeat
 MOST = 1000
 GROUPS = 5
@@ -175,29 +177,42 @@ def traffic(scene, program, seed, **settings):
             CALLS]
 
 
-def eligible(scene, program, library, seed, fault):
-    """How many calls of each rank this fault could break."""
-    counts = scene.dir / f"counts-{scene.count}"
-    result = scene.run(traffic(scene, program, seed, _COUNT=counts), 200, env={"LD_PRELOAD": str(library)})
-    if result.status != 0:
-        return None
-    words = [line.split() for line in counts.read_text().splitlines()]
-    return {int(rank): int(count) for name, rank, count in words if name == fault}
+@functools.cache
+def counted(mpi, seed):
+    """Filled by whoever comes first."""
+    return {"lock": Lock()}
+
+
+def eligible(scene, program, library, seed):
+    """How many calls of each rank each fault could break, {fault: {rank: calls}}; none if the library does not survive that seed."""
+    known = counted(scene.case.mpi, seed)
+    with known["lock"]:
+        if "counts" not in known:
+            file = scene.dir / f"counts-{scene.count}"
+            result = scene.run(traffic(scene, program, seed, _COUNT=file), 200, env={"LD_PRELOAD": str(library)})
+            known["counts"] = None
+            if result.status == 0:
+                known["counts"] = {}
+                for name, rank, count in map(str.split, file.read_text().splitlines()):
+                    known["counts"].setdefault(name, {})[int(rank)] = int(count)
+    return known["counts"]
 
 
 def break_one(scene, name, program, library, words=("--no-reproducers",)):
     """One call is broken, wherever chance wants it. (what is said, the verdict, where, the call)"""
+    seeds = random.Random(f"{scene.settings.seed}/traffic").sample(range(1, 10**6), SEEDS if scene.settings.repeat < 50 else MORE_SEEDS)
+    scene.random.shuffle(seeds)
     runs, ranks = False, []
-    for _ in range(10):  # some are too much for the library itself (docs/library-bugs.md)
-        seed = scene.random.randrange(1, 10**6)
-        counts = eligible(scene, program, library, seed, name)
+    for seed in seeds:  # some are too much for the library itself (docs/library-bugs.md)
+        counts = eligible(scene, program, library, seed)
         runs = runs or counts is not None
-        ranks = [rank for rank, count in (counts or {}).items() if count > 0]
+        ranks = [rank for rank, count in (counts or {}).get(name, {}).items() if count > 0]
         if ranks:
             break
     scene.check(runs, "the program fails without any fault")
     if not ranks:
         raise Skip(f"no call of {scene.case.mpi} can be broken this way")
+    counts = counts[name]
     rank = scene.random.choice(ranks)
     at = scene.random.randrange(counts[rank])
     log = scene.dir / f"fault-{scene.count}"
