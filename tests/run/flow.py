@@ -27,6 +27,10 @@ KNOWN = {("mpich", "isendrecv_any"): {"wrong source", "wrong tag", "wrong count"
 
 KNOWN_CALLS = {"mpich": {"MPI_Isendrecv", "MPI_Isendrecv_replace"}}  # the same
 
+# What the real libraries get wrong in random programs (docs/library-bugs.md, both_periodic_neighbours).
+LISTED = {"mpich": {"MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw", "MPI_Ineighbor_alltoallv", "MPI_Ineighbor_alltoallw"},
+          "openmpi": {"MPI_Ineighbor_alltoall", "MPI_Ineighbor_alltoallv", "MPI_Ineighbor_alltoallw"}}
+
 # What the checker says about each fault.
 FAULTS = {
     "contiguous": {"other bytes"},
@@ -132,16 +136,27 @@ CLEAN = {"threads": threads_clean, "fortran": fortran_clean, "solo": solo_clean,
 CLEAN_WITH_OPENMPI = {"python": python_clean, "hpcc": hpcc_clean}  # which they are linked with
 
 
+def is_shown(scene, found):
+    """Only what is known of the library itself, and stand-alone programs show it."""
+    calls = {call["call"] for violation in found["violations"] for call in violation["calls"]}
+    made = [violation["reproducer"]["shows it"] for violation in found["violations"] if "reproducer" in violation]
+    return calls <= LISTED[scene.case.mpi] and made and all(made)
+
+
 def random_clean(seeds):
     def test(scene):
-        intentions = 0
+        intentions, mistakes = 0, 0
         for seed in seeds:
             ranks, program = random_programs.build(scene, seed)
             result = check(scene, [], scene.launch(ranks, program))
             found = verdict(result)
-            scene.check(result.status == 0 and found["violations"] == [], f"seed {seed}: nothing expected: {found['violations'][:3]}", result)
+            mistaken = bool(found["violations"]) and is_shown(scene, found)
+            scene.check_status(result, 1 if mistaken else 0, f"seed {seed}")
+            scene.check(mistaken or found["violations"] == [], f"seed {seed}: nothing expected: {found['violations'][:3]}", result)
+            scene.check(found["troubles"] == [], f"seed {seed}: not everything was looked at", result)
             intentions += found["intentions"]
-        scene.remark = f"{len(seeds)} programs, {intentions} intentions"
+            mistakes += mistaken
+        scene.remark = f"{len(seeds)} programs, {intentions} intentions" + (f", {mistakes} with the library's own mistake" if mistakes else "")
     return test
 
 
