@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/text.hpp"
 #include "cli/capture.hpp"
@@ -169,7 +170,8 @@ void SweepFindings::write_reproducer(Finding& finding, std::size_t number) const
                   fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
   if (first.source.empty()) return;
   finding.reproducer = name + ".c";
-  std::ofstream(plan_.directory + "/" + finding.reproducer) << first.source;
+  static const std::regex kNameThere("reproducer-[0-9]+");  // in the line that tells how it is compiled
+  std::ofstream(plan_.directory + "/" + finding.reproducer) << std::regex_replace(first.source, kNameThere, name);
 }
 
 std::vector<std::string> SweepFindings::write_reproducers() {
