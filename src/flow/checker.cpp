@@ -274,7 +274,7 @@ void Checker::remark(std::uint32_t rank, const Event& event) {
   }
   if (event.seen == trace::Seen::NotSeen) {
     verdict_.unchecked[why_unseen(event.block)] += event.more;
-    verdict_.accesses -= std::min(verdict_.accesses, event.more);
+    if (event.side == 0) verdict_.accesses -= std::min(verdict_.accesses, event.more);  // others were never counted
     return;
   }
   if (event.seen == trace::Seen::WrongAccess) {

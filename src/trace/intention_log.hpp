@@ -63,7 +63,8 @@ enum class Seen : std::uint8_t {
   WrittenBetween,          // bytes in holes of the type, or behind the message
   WrongAccess,             // a window does not hold what was put there, or what a get has brought: `side` 0 or 1, `block` the
                            // rank that did it, `more` the number of the access
-  NotSeen,                 // so many accesses (`more`) could not be looked at; why: `block` (Unseen)
+  NotSeen,                 // so many accesses (`more`) could not be looked at; why: `block` (Unseen); `side` 1: they have
+                           // no entries of their own
   WrongType,               // the library packs other bytes than the type describes; `more`: the type
 };
 

@@ -78,6 +78,8 @@ Window* window(MPI_Win win) {
 void not_seen(trace::Unseen why, std::uint64_t count) {
   if (count > 0) log_remark(trace::Seen::NotSeen, 0, static_cast<std::uint64_t>(why), 0, count);
 }
+// The same of one that has no entry of its own.
+void not_followed() { log_remark(trace::Seen::NotSeen, 1, static_cast<std::uint64_t>(trace::Unseen::Unusual), 0, 1); }
 
 std::vector<int> ranks_of(MPI_Group group, MPI_Comm comm) {
   int size = 0;
@@ -107,7 +109,9 @@ bool may_be_in_window(const void* address) {
 
 Access::Access(MPI_Win win, AccessKind kind, int target, MPI_Aint disp, MPI_Count count, MPI_Datatype type)
     : win_(win), kind_(kind), target_(target), disp_(disp), count_(static_cast<std::uint64_t>(count > 0 ? count : 0)) {
-  if (target != MPI_PROC_NULL && count_ > 0 && is_logging() && window(win)) type_ = &type_of(type);
+  if (target == MPI_PROC_NULL || count_ == 0 || !is_logging()) return;
+  if (window(win)) type_ = &type_of(type);
+  else not_followed();
 }
 
 void Access::gives(const void* buffer, MPI_Count count, MPI_Datatype type) {
