@@ -36,6 +36,7 @@ const char* name_of(Violation::Kind kind) {
     case Violation::Kind::Source: return "wrong source";
     case Violation::Kind::Tag: return "wrong tag";
     case Violation::Kind::Count: return "wrong count";
+    case Violation::Kind::Overtaken: return "overtaken";
     case Violation::Kind::Invented: return "message from nowhere";
     case Violation::Kind::Reduction: return "wrong reduction";
     case Violation::Kind::WrittenBehind: return "written behind the buffer";

@@ -147,8 +147,12 @@ void Messages::finish(const std::vector<bool>& cut_off) {
     for (Sent& one : queue.sent) orphans_.push_back({channel, std::move(one), {}, true});
     for (Received& one : queue.received) orphans_.push_back({channel, {}, std::move(one), false});
   }
-  channels_.clear();
   pair_orphans(cut_off);
+  channels_.clear();
+}
+
+int Messages::alike(const Orphan& one, const Orphan& other) {
+  return one.channel == other.channel ? 2 : one.channel.tag == other.channel.tag ? 1 : 0;
 }
 
 // A message that was received from nowhere, and one with the same bytes that did not arrive: the status was wrong.
@@ -163,20 +167,27 @@ void Messages::pair_orphans(const std::vector<bool>& cut_off) {
       if (!sent_one.is_sent || used[j] || sent_one.channel.comm != taken_one.channel.comm ||
           sent_one.channel.to != taken_one.channel.to || !is_same(sent_one.sent, taken_one.received))
         continue;
-      if (best == orphans_.size() || sent_one.channel.tag == taken_one.channel.tag) best = j;
+      if (best == orphans_.size() || alike(sent_one, taken_one) > alike(orphans_[best], taken_one)) best = j;
     }
     Violation violation;
     if (best < orphans_.size()) {
       used[best] = true;
+      ++verdict_.messages;
       const Channel& really = orphans_[best].channel;
+      // Threads: what was sent by the second one before its first call was logged has been taken for out of place.
+      if (really == taken_one.channel && channels_[really].unordered) continue;
       const bool source = really.from != taken_one.channel.from;
       violation.kind = source ? Violation::Kind::Source : Violation::Kind::Tag;
       violation.words = source ? fmt::format("the status names rank {} as the source, the message is rank {}'s",
                                              taken_one.received.told.source, orphans_[best].sent.part.rank)
                                : fmt::format("the status says tag {}, the message has tag {}", taken_one.channel.tag, really.tag);
+      if (really == taken_one.channel) {
+        violation.kind = Violation::Kind::Overtaken;
+        violation.words = fmt::format("messages with tag {} from rank {} to rank {} were not received in the order in which they were sent", really.tag,
+                                      really.from, really.to);
+      }
       violation.path = {orphans_[best].sent.part, taken_one.received.part};
       violation.members = violation.path;
-      ++verdict_.messages;
       report(std::move(violation));
       continue;
     }

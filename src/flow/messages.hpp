@@ -67,6 +67,7 @@ class Messages {
   bool is_same(const Sent& sent, const Received& received) const;
   void compare(const Sent& sent, const Received& received);
   void report(Violation violation);
+  static int alike(const Orphan& one, const Orphan& other);
   void pair_orphans(const std::vector<bool>& cut_off);
 
   Verdict& verdict_;

@@ -28,6 +28,7 @@ struct Violation {
     Source,          // the status names somebody else
     Tag,             // the same for the tag
     Count,           // the same for the amount
+    Overtaken,       // messages in another order than they were sent (MPI 4.0, 3.5)
     Invented,        // a message that nobody sent
     Reduction,       // another result than these contributions have
     WrittenBehind,   // memory behind the buffer

@@ -86,11 +86,11 @@ def clean(name):
     return test
 
 
-def all_clean(scene, commands, cwd=None):
+def all_clean(scene, commands, env=None):
     """Nothing is found in these, whatever they do."""
     intentions = 0
     for name, command in commands:
-        result = check(scene, [], command, cwd=cwd)
+        result = check(scene, [], command, env=env)
         found = verdict(result)
         scene.check(found["exit status"] == 0 and found["violations"] == [], f"{name}: nothing expected: {found['violations'][:3]}", result)
         scene.check(found["troubles"] == [], f"{name}: not everything was looked at", result)
@@ -102,6 +102,15 @@ def threads_clean(scene):
     """What belongs to what is not known of all calls there; but nothing is invented."""
     all_clean(scene, [(name, scene.launch(ranks, scene.program(source), *words)) for name, (source, ranks, words) in threads.PROGRAMS.items()]
               + [("openmp", scene.launch(2, scene.program("openmp")))])
+
+
+def late_clean(scene):
+    """Threads, and calls that come back when the library has given their request to others long ago."""
+    library = scene.dir / "late.so"
+    done = subprocess.run([f"mpicc.{scene.case.mpi}", "-O1", "-shared", "-fPIC", FLOW / "late_return.c", "-o", library], capture_output=True, text=True)
+    scene.check(done.returncode == 0, done.stderr)
+    source, ranks, words = threads.PROGRAMS["mpi-multiple"]
+    all_clean(scene, [("late", scene.launch(ranks, scene.program(source), *words))], env={"LD_PRELOAD": str(library)})
 
 
 def fortran_clean(scene):
@@ -132,7 +141,7 @@ def hpcc_clean(scene):
     scene.check("Success=1" in (scene.dir / "hpccoutf.txt").read_text(), "hpcc did not succeed")
 
 
-CLEAN = {"threads": threads_clean, "fortran": fortran_clean, "solo": solo_clean, "examples": examples_clean}
+CLEAN = {"threads": threads_clean, "late": late_clean, "fortran": fortran_clean, "solo": solo_clean, "examples": examples_clean}
 CLEAN_WITH_OPENMPI = {"python": python_clean, "hpcc": hpcc_clean}  # which they are linked with
 
 

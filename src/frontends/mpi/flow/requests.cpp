@@ -1,5 +1,6 @@
 #include "frontends/mpi/flow/requests.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -27,8 +28,9 @@ using Found = std::shared_ptr<Pending>;
 std::atomic<std::size_t> g_known{0};
 std::atomic<std::size_t> g_under_way{0};  // those that the library may write for at any time
 
-// MPICH gives one handle to all operations that are complete at once. So there may be several, and which of them is
-// meant does not matter.
+// A handle may be that of several. MPICH gives one to all operations that are complete at once; which of them is meant
+// does not matter. And with threads, the library has given the handle of one that a thread is just completing to the next
+// one: then the newest is meant by all but that thread, which knows its own.
 struct Table {
   std::atomic_flag lock;
   std::unordered_map<std::uint64_t, std::deque<Found>> all;
@@ -42,7 +44,22 @@ struct Table {
   Found find(MPI_Request handle) {
     const Spin spin(&lock);
     const auto found = all.find(handle_key(handle));
-    return found == all.end() ? nullptr : found->second.front();
+    return found == all.end() ? nullptr : found->second.back();
+  }
+  // The operation that a call has completed: the one that was found before the call, unless another call has taken it (so
+  // the handle is one of many). Persistent ones stay.
+  Found take(MPI_Request handle, const Found& found) {
+    const Spin spin(&lock);
+    if (found->persistent) return found;
+    const auto namesakes = all.find(handle_key(handle));
+    if (namesakes == all.end()) return nullptr;
+    std::deque<Found>& queue = namesakes->second;
+    const auto own = std::find(queue.begin(), queue.end(), found);
+    Found taken = own != queue.end() ? found : queue.back();
+    queue.erase(own != queue.end() ? own : std::prev(queue.end()));
+    g_known.fetch_sub(1, std::memory_order_relaxed);
+    if (queue.empty()) all.erase(namesakes);
+    return taken;
   }
   void remove(MPI_Request handle, const Found& pending) {
     const Spin spin(&lock);
@@ -108,11 +125,10 @@ struct FollowedRequests {
   static bool any() { return g_known.load(std::memory_order_relaxed) != 0; }
   static Found find(MPI_Request handle) { return table().find(handle); }
   static void completed(MPI_Request handle, const Found& found, int error, const MPI_Status& status, bool gone) {
-    if (!found || !found->active) return;
-    ends(*found, error, status);
-    if (!gone) return;
-    found->active = false;
-    if (!found->persistent) table().remove(handle, found);
+    const Found meant = found && gone ? table().take(handle, found) : found;
+    if (!meant || !meant->active) return;
+    ends(*meant, error, status);
+    if (gone) meant->active = false;
   }
   // The library is told at once; what the operation takes is not seen any more.
   static bool keeps(MPI_Request handle) {
