@@ -100,8 +100,14 @@ class Row:
         return self.has("newrequest") or self.body in POSTING
 
     @property
+    def unordered(self):
+        """It concerns a communicator, but takes no message from others, and posts nothing: a blocking collective, or a local question."""
+        return self.has("comm", "comm&") and not self.posts and not self.has("source", "dest", "message", "newmessage", "status")
+
+    @property
     def flags(self):
-        return " | ".join(name for name, applies in (("kBlockingReceive", self.blocking_receive), ("kPosts", self.posts))
+        return " | ".join(name for name, applies in (("kBlockingReceive", self.blocking_receive), ("kPosts", self.posts),
+                                                     ("kUnordered", self.unordered), ("kMakesCommunicator", self.has("newcomm")))
                           if applies) or "0"
 
 
@@ -392,6 +398,8 @@ inline constexpr const char* kFunctionNames[] = {{
 
 inline constexpr std::uint8_t kBlockingReceive = 1;  // what a wildcard matched is known when the call returns
 inline constexpr std::uint8_t kPosts = 2;            // never waits, or its body says when it has posted
+inline constexpr std::uint8_t kUnordered = 4;        // threads may make it in any order among their other calls
+inline constexpr std::uint8_t kMakesCommunicator = 8;
 
 inline constexpr std::uint8_t kFunctionFlags[] = {{
 {flags}

@@ -75,6 +75,7 @@ class Session {
   // The rank is known: open the log.
   void attach(const Identity& identity, const Library& library);
   bool attached() const { return attached_; }
+  std::uint32_t rank() const { return rank_; }
 
   // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
   void becomes_virtual_rank();
@@ -283,6 +284,7 @@ class Session {
   void follow_turn();
   void take_order();
   void release_order();
+  void follow_turn_if_possible();
   [[noreturn]] void fail(Replayer::Fit fit);
   void finish_main(const trace::End& end);
   void at_last_call();

@@ -335,13 +335,28 @@ void Session::follow_turn() {
   t_stream->turn_is_open = true;
 }
 
+// Communicators that threads make at once. Open MPI lets them wait for each other, and which for which depends on who was in
+// the library first. So one that was begun after another one was made is so again, if that is possible: how far the library
+// has got with those that are under way no log knows, and a replay in which it has got elsewhere would stand still.
+void Session::follow_turn_if_possible() {
+  if (t_stream->turn_is_open) passed();
+  std::array<std::int64_t, 2> numbers;
+  if (t_stream->replayer->numbers_if_any(numbers) == 2)
+    await_turn_if_possible({static_cast<std::uint32_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])});
+  t_stream->turn_is_open = true;
+}
+
 void Session::call_in_order(FunctionId function, const void* caller, const Arguments& arguments) {
   ThreadStream& stream = *t_stream;
-  const bool ordered = attached_ && callers_ != Identity::Callers::One;
+  const std::uint8_t flags = functions_.flags_of(function);
+  const bool free = callers_ == Identity::Callers::Many && (flags & kUnordered);
+  const bool ordered = attached_ && callers_ != Identity::Callers::One && !free;
+  const bool numbers = attached_ && free && (flags & kMakesCommunicator);
   if (mode() == Mode::Record) {
     if (ordered) take_order();
     stream.recorder.call(function, caller, arguments);
     if (ordered) log_turn(&kMpiOrder);
+    if (numbers) log_turn(&kNumberOrder);
   } else if (mode() == Mode::Replay && stream.replayer) {
     stream.replayer->pass_reads();
     insist(stream.replayer->call(function, caller, arguments));
@@ -352,13 +367,14 @@ void Session::call_in_order(FunctionId function, const void* caller, const Argum
       reached_end();
     }
     if (ordered) follow_turn();
+    if (numbers) follow_turn_if_possible();
     replayed();
   } else if (mode() == Mode::Replay && &stream == &main_) {
     early_call(function, caller, arguments);
   } else if (mode() == Mode::Replay) {
     at_end();
   }
-  if (!(functions_.flags_of(function) & kPosts)) posted();
+  if (!(flags & kPosts)) posted();
 }
 
 void Session::posted() {
@@ -379,10 +395,7 @@ void Session::await_numbering() {
 
 void Session::numbered() {
   if (!orders_numbers()) return;
-  // Among the calls, not only among those that number something: Open MPI makes communicators of several threads wait for
-  // each other, and in which order depends on which of them have begun. So a replay must not begin one before another one
-  // is made, if that was not so.
-  if (mode() == Mode::Record) log_second_turn(&kMpiOrder);
+  if (mode() == Mode::Record) log_second_turn(callers_ == Identity::Callers::Many ? &kNumberOrder : &kMpiOrder);
   else if (mode() == Mode::Replay && t_stream->replayer) passed();
 }
 

@@ -20,7 +20,7 @@ inline constexpr const char* kEventName = "reprise_event";
 // The functions a front end can log. Ids are this build's; the trace keeps names.
 struct FunctionTable {
   const char* const* names = nullptr;
-  const std::uint8_t* flags = nullptr;  // kBlocking, kPosts
+  const std::uint8_t* flags = nullptr;  // those below
   std::uint16_t count = 0;
   std::uint16_t first_read = UINT16_MAX;  // ids from here on read clocks, random sources and the like (frontends/sys)
   std::uint16_t first_sync = UINT16_MAX;  // and from here on synchronise threads (frontends/threads)
@@ -29,6 +29,9 @@ struct FunctionTable {
   std::uint8_t flags_of(FunctionId function) const { return function == kEventFunction ? 0 : flags[function]; }
 };
 inline constexpr std::uint8_t kBlocking = 1;  // a wildcard outcome is known when the call returns
+// Not in traces: among several threads' calls it has no order; what it makes is numbered.
+inline constexpr std::uint8_t kUnordered = 4;
+inline constexpr std::uint8_t kMakesCommunicator = 8;
 inline constexpr std::uint8_t kPosts = 2;     // never waits, or says when it has posted (Session::posted); not in traces
 
 // An open run of failed tests at one call site (MPL*, section 3: a series costs one number). Keyed by the call site

@@ -3,7 +3,10 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <utility>
 
 namespace reprise::engine {
 namespace {
@@ -26,6 +29,7 @@ struct alignas(64) Progress {
   std::atomic<std::uint32_t> changed;  // what those who wait sleep on
 };
 Progress g_progress[kMaxThreads];
+std::atomic<std::uint64_t> g_taken{0};  // turns, of all threads together
 
 void sleep_on(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
@@ -38,6 +42,7 @@ void wake_all(std::atomic<std::uint32_t>& word) {
 }  // namespace
 
 const char kMpiOrder = 0;
+const char kNumberOrder = 0;
 
 Turn ThreadTurns::take(const void* object) {
   const std::uint64_t mine = static_cast<std::uint64_t>(thread_) << kNumberBits | ++count_;
@@ -53,6 +58,7 @@ Turn ThreadTurns::take(const void* object) {
 
 void turn_is_over(std::uint32_t thread, std::uint64_t number) {
   Progress& mine = g_progress[thread % kMaxThreads];
+  g_taken.fetch_add(1, std::memory_order_relaxed);
   mine.turns.store(number, std::memory_order_seq_cst);
   if (mine.waiting.load(std::memory_order_seq_cst) == 0) return;
   mine.changed.fetch_add(1, std::memory_order_release);
@@ -74,6 +80,18 @@ void await_turn(const Turn& turn) {
     sleep_on(other.changed, seen);
   }
   other.waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void await_turn_if_possible(const Turn& turn) {
+  constexpr int kMoments = 300;  // of a millisecond
+  const Progress& other = g_progress[turn.thread % kMaxThreads];
+  std::uint64_t taken = g_taken.load(std::memory_order_relaxed);
+  for (int still = 0; still < kMoments && other.turns.load(std::memory_order_acquire) < turn.number; ++still) {
+    const timespec moment{0, 1'000'000};
+    nanosleep(&moment, nullptr);
+    const std::uint64_t now = g_taken.load(std::memory_order_relaxed);
+    if (std::exchange(taken, now) != now) still = 0;
+  }
 }
 
 }  // namespace reprise::engine

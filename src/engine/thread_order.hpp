@@ -46,8 +46,12 @@ class ThreadTurns {
 // Replaying: turns that have been taken. Waiting costs no processor time after a moment.
 void turn_is_over(std::uint32_t thread, std::uint64_t number);
 void await_turn(const Turn& turn);
+// The same, but not any longer if no thread has taken a turn for some time.
+void await_turn_if_possible(const Turn& turn);
 
 // For everybody's calls of MPI, which are ordered among each other.
 extern const char kMpiOrder;
+// For those that make communicators.
+extern const char kNumberOrder;
 
 }  // namespace reprise::engine

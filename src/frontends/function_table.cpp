@@ -8,7 +8,8 @@
 namespace reprise::frontends {
 namespace {
 
-static_assert(mpi::kBlockingReceive == engine::kBlocking && mpi::kPosts == engine::kPosts);
+static_assert(mpi::kBlockingReceive == engine::kBlocking && mpi::kPosts == engine::kPosts &&
+              mpi::kUnordered == engine::kUnordered && mpi::kMakesCommunicator == engine::kMakesCommunicator);
 
 constexpr std::size_t kMpi = std::size(mpi::kFunctionNames);
 constexpr std::size_t kAll = kMpi + std::size(sys::kFunctionNames) + std::size(threads::kFunctionNames);
