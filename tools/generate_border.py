@@ -15,13 +15,22 @@ from generate_wrappers import write_one_file
 # Not made here: what takes a message that a probe found (border/probes.cpp).
 BY_HAND = {"Mrecv", "Imrecv"}
 # What solo replay cannot do yet; its trace says so when it is recorded.
-REASONS = {"newwin": "one-sided communication", "newsession": "sessions", "foreigncomm": "dynamic processes"}
+REASONS = {"newsession": "sessions", "foreigncomm": "dynamic processes"}
 HARMLESS = {"Comm_get_parent"}
 
 # Of files: what the library answers for the file that carries the program's (border/files.hpp).
 OF_CARRIER = {"File_" + name for name in (
     "set_view get_view get_type_extent set_atomicity get_atomicity get_byte_offset get_info set_info set_errhandler "
     "get_errhandler call_errhandler").split()}
+# Of windows: whose accesses a call completes, and whether also at the target. All other calls that synchronise complete none.
+COMPLETES = {"Win_fence": ("kEveryTarget", "Everywhere"), "Win_complete": ("kEveryTarget", "Everywhere"),
+             "Win_unlock": ("target", "Everywhere"), "Win_unlock_all": ("kEveryTarget", "Everywhere"),
+             "Win_flush": ("target", "Everywhere"), "Win_flush_all": ("kEveryTarget", "Everywhere"),
+             "Win_flush_local": ("target", "Here"), "Win_flush_local_all": ("kEveryTarget", "Here")}
+SYNCHRONISES = {"Win_start", "Win_post", "Win_wait", "Win_test", "Win_lock", "Win_lock_all", "Win_sync"}
+# What the carrier of a window (border/windows.hpp) answers.
+OF_WINDOWS = {"Win_create": "CREATE", "Win_allocate": "ALLOCATE", "Win_create_dynamic": "DYNAMIC", "Win_free": None, "Win_attach": None,
+              "Win_detach": None, "Win_get_group": None, "Win_allocate_shared": None}
 NUMBER = r"(?:int|MPI_Offset|MPI_Aint|MPI_Count) ?\*"  # of a parameter that a number is written to
 
 TOP = """\
@@ -29,6 +38,7 @@ TOP = """\
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/files.hpp"
 #include "frontends/mpi/border/operation.hpp"
+#include "frontends/mpi/border/windows.hpp"
 #include "frontends/mpi/entry.hpp"
 
 namespace reprise::mpi {{
@@ -215,6 +225,85 @@ def file_function(prototype, row):
     return f"template <bool kSolo, Flavor kFlavor>\nint border_{row.identifier}({parameters}) {{\n{unused}{body}}}\n"
 
 
+def concerns_window(row):
+    return is_access(row) or row.body in COMPLETES or row.body in SYNCHRONISES or row.body in OF_WINDOWS
+
+
+def is_access(row):
+    return row.has("win") and row.has("target") and row.has("disp")
+
+
+def describe_access(row, names):
+    """The statements about an access: what it touches there, gives and takes."""
+    win, target, disp = (names[row.index(role)] for role in ("win", "target", "disp"))
+    type_ = names[row.index("ttype", "type")]
+    count = names[row.index("tcount")] if row.has("tcount") else "1"
+    lines = [f"WindowAccess access({win}, {target}, {disp}, {count}, {type_});"]
+    operation = names[row.index("op")] if row.has("op") else None
+    if row.has("sbuf"):
+        gives = (f"access.gives({names[row.index('sbuf')]}, {names[row.index('scount', 'count')] if row.has('scount', 'count') else 1}, "
+                 f"{names[row.index('stype', 'type')]});")
+        lines.append(f"if ({operation} != handles().no_op) {gives}" if operation else gives)
+    if row.has("rbuf"):
+        lines.append(f"access.takes({names[row.index('rbuf')]}, {names[row.index('rcount', 'count')] if row.has('rcount', 'count') else 1}, "
+                     f"{names[row.index('rtype', 'type')]});")
+    if operation:
+        lines.append(f"if ({operation} == handles().no_op) access.only_reads();")
+    elif not row.has("sbuf"):
+        lines.append("access.only_reads();")
+    return lines
+
+
+def describe_new_window(row, names, call):
+    """The statements about a new window."""
+    comm, win = names[row.index("comm")], names[row.index("newwin")]
+    flavor = f"MPI_WIN_FLAVOR_{OF_WINDOWS[row.body]}"
+    memory = {"Win_create": f"{flavor}, {names[0]}, {names[1]}, {names[2]}",
+              "Win_allocate": f"{flavor}, *static_cast<void**>({names[-2]}), {names[0]}, {names[1]}",
+              "Win_create_dynamic": flavor}[row.body]
+    return ["Operation operation;", f"operation.within({comm});", "int rc;",
+            "if constexpr (kSolo) {", "  if (const auto failed = operation.failed()) return *failed;", f"  rc = {call};", "} else {",
+            f"  rc = operation.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) {{ return {call}; }});", "}", "if (rc != MPI_SUCCESS) return rc;",
+            f"return window_made(rc, *{win}, {comm}, {{{memory}}}, kSolo);"]
+
+
+def window_function(prototype, row):
+    names = [parameter.name for parameter in prototype.parameters]
+    parameters = ", ".join(parameter.text for parameter in prototype.parameters)
+    call = f"library_function<decltype(&{prototype.name})>(Function::{row.identifier}, kFlavor)({', '.join(names)})"
+    if is_access(row):
+        lines = describe_access(row, names)
+        if row.has("newrequest"):
+            request = names[row.index("newrequest")]
+            lines += [f"if constexpr (kSolo) return access.answer_later({request});",
+                      f"else return access.logged_later({request}, [&] {{ return {call}; }});"]
+        else:
+            lines += ["if constexpr (kSolo) return access.answer();", f"else return access.logged([&] {{ return {call}; }});"]
+    elif row.body in COMPLETES or row.body in SYNCHRONISES:
+        whose, where = COMPLETES.get(row.body, ("MPI_PROC_NULL", "Here"))
+        if whose == "target":
+            whose = names[row.index("target")]
+        lines = [f"WindowCompletion completion({names[row.index('win')]}, {whose}, WindowCompletion::Where::{where});"]
+        if row.body == "Win_test":
+            lines.append(f"if constexpr (kSolo) *{names[row.index('flag')]} = 1;")
+        lines += ["if constexpr (kSolo) return completion.answer();", f"else return completion.logged([&] {{ return {call}; }});"]
+    elif row.body == "Win_allocate_shared":
+        return refusing(prototype, row, "a window whose memory others load from and store to")
+    elif row.has("newwin"):
+        lines = describe_new_window(row, names, call)
+    elif row.body == "Win_free":
+        lines = [f"window_goes(*{names[0]});", f"return {call};"]
+    elif row.body == "Win_attach":
+        lines = [f"memory_attached({', '.join(names)});", f"return {call};"]
+    elif row.body == "Win_detach":
+        lines = [f"memory_detached({', '.join(names)});", f"return {call};"]
+    else:
+        lines = [f"if constexpr (kSolo) return group_of_window({', '.join(names)});", f"else return {call};"]
+    unused = "".join(f"  (void){name};\n" for name in names)
+    body = "".join(f"  {line}\n" for line in lines)
+    return f"template <bool kSolo, Flavor kFlavor>\nint border_{row.identifier}({parameters}) {{\n{unused}{body}}}\n"
+
+
 def refusing(prototype, row, reason):
     names = [parameter.name for parameter in prototype.parameters]
     parameters = ", ".join(parameter.text for parameter in prototype.parameters)
@@ -224,17 +313,19 @@ def refusing(prototype, row, reason):
 
 
 def generate(prototypes, rows, mpi):
-    texts, puts = [TOP.format(mpi=mpi)], []
+    texts, puts, of_windows = [TOP.format(mpi=mpi)], [], []
     for name, prototype in prototypes.items():
         row = rows[name]
         if row.attribute == "direct":
             continue
+        sides, into = ("false", "true"), puts
         if communicates(row):
             texts.append(function(prototype, row))
-            sides = ("false", "true")
         elif concerns_file(row):
             texts.append(file_function(prototype, row))
-            sides = ("false", "true")
+        elif concerns_window(row):
+            texts.append(window_function(prototype, row))
+            into = of_windows
         elif reason := refusal(row):
             texts.append(refusing(prototype, row, reason))
             sides = ("false",)
@@ -243,10 +334,10 @@ def generate(prototypes, rows, mpi):
         for solo in sides:
             for flavor in ("Mpi", "Pmpi"):
                 guard = "solo" if solo == "true" else "!solo"
-                puts.append(f"  if ({guard}) put_at_border(Function::{row.identifier}, Flavor::{flavor}, "
+                into.append(f"  if ({guard}) put_at_border(Function::{row.identifier}, Flavor::{flavor}, "
                             f"&border_{row.identifier}<{solo}, Flavor::{flavor}>);\n")
     return "\n".join(texts) + ("\n}  // namespace\n\nvoid put_communication_at_border(bool solo) {\n" + "".join(puts)
-                               + "}\n\n}  // namespace reprise::mpi\n")
+                               + "}\n\nvoid put_windows_at_border(bool solo) {\n" + "".join(of_windows) + "}\n\n}  // namespace reprise::mpi\n")
 
 
 if __name__ == "__main__":

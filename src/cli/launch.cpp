@@ -189,6 +189,7 @@ Launch prepare_solo_launch(const std::vector<std::string>& command, const std::s
     environment.remove_all(prefix);
   for (const auto& [name, value] : recorded) environment.set(name, value);
   if (mpi == "openmpi") environment.set("OMPI_MCA_ess_singleton_isolated", "1");  // no daemon beside a singleton
+  if (mpi == "openmpi") environment.set("OMPI_MCA_osc", "^rdma,ucx");  // these make no windows for one process
   environment.set(kPreload, with_preload(preload_library, environment.get(kPreload)));
   for (const auto& [name, value] : variables) environment.set(name, value);
   return {command, environment.take()};

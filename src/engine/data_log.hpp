@@ -35,6 +35,7 @@ enum class DataKind : std::uint8_t {
   World = 4,       // the first entry of a rank: what it is told about the world
   Failure = 5,     // a call that brings nothing else has failed; the first field says which
   Sent = 7,        // what the rank sends with the call that follows; fields: bytes, digest
+  Seen = 8,        // what others wrote to this rank's memory, as it saw it (seen_memory.hpp); fields: when, which memory
   Stopped = 6,     // the last entry: there is no more room (--max-size), although the run goes on
 };
 

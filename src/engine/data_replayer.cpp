@@ -61,10 +61,10 @@ DataReplayer::Got DataReplayer::partition(std::uint64_t post, std::int64_t parti
   return Got::Wrong;
 }
 
-bool DataReplayer::failure(std::int64_t number, DataEntry& out) {
+bool DataReplayer::numbered(DataKind kind, std::int64_t number, DataEntry& out) {
   for (bool aside = true; aside;)
     if (step(out, aside) != Got::Entry) return false;  // whoever needs an entry will find out
-  if (out.kind == DataKind::Failure && out.field(0) == number) return true;
+  if (out.kind == kind && out.field(0) == number) return true;
   next_ = std::move(out);
   return false;
 }

@@ -30,7 +30,9 @@ class DataReplayer {
   // What the call that is being made sent then.
   Got sent(DataEntry& out) { return next(DataKind::Sent, out); }
   // Did the call with this number fail? Asked of calls that bring nothing else.
-  bool failure(std::int64_t number, DataEntry& out);
+  bool failure(std::int64_t number, DataEntry& out) { return numbered(DataKind::Failure, number, out); }
+  // What the rank saw of its memory at that moment, if there was something new.
+  bool seen(std::int64_t when, DataEntry& out) { return numbered(DataKind::Seen, when, out); }
   // The program will not ask for it any more: its outcome, if that was passed already.
   bool freed(std::uint64_t post, DataEntry& out);
   // Outcomes of such operations that were passed since this was asked last.
@@ -41,6 +43,8 @@ class DataReplayer {
 
  private:
   Got next(DataKind kind, DataEntry& out);
+  // Only if it is of this kind, and its first field is this.
+  bool numbered(DataKind kind, std::int64_t number, DataEntry& out);
   // Reads one entry, and lays it aside if it is a completion.
   Got step(DataEntry& out, bool& aside);
   void lay_aside(DataEntry entry);

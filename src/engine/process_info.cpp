@@ -59,6 +59,11 @@ constexpr const char* kLauncherVariables[] = {
 
 }  // namespace
 
+std::uint64_t machine_identity() {
+  const std::string boot = read_small_file("/proc/sys/kernel/random/boot_id");
+  return XXH3_64bits(boot.data(), boot.size());
+}
+
 void remember_start_directory() {
   char path[PATH_MAX];
   if (getcwd(path, sizeof path)) g_start_directory = path;

@@ -1,11 +1,11 @@
-// A window: what one-sided communication brings to a rank is not among its recorded values yet.
+// A window whose memory others store to without any call: what they store is not among a rank's recorded values.
 #include "common.h"
 
 int main(int argc, char** argv) {
   start(&argc, &argv);
-  int memory = world_rank;
+  int* memory;
   MPI_Win window;
-  MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
   MPI_Win_fence(0, window);
   MPI_Win_fence(0, window);
   MPI_Win_free(&window);

@@ -425,7 +425,7 @@ def windows(scene):
     scene.check_status(replay, 128 + signal.SIGABRT, "replay")
     scene.check("Assertion" in replay.err and "windows.c" in replay.err, "it does not fail again", replay)
     alone = scene.run([scene.settings.reprise, "replay", "--yes", "--rank", "0", error["saved"]])
-    scene.check("one-sided communication" in alone.err, "one rank alone: the reason is not given", alone)
+    scene.check("windows of an explored run" in alone.err, "one rank alone: the reason is not given", alone)
     explained = scene.run([scene.settings.reprise, "explain", "--json", error["saved"]])
     scene.check_status(explained, 0, "explain")
     constraint, = json.loads(explained.out)["constraints"]

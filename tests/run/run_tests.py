@@ -37,6 +37,7 @@ import hosts
 import languages
 import lint
 import no_alarms
+import onesided
 import random_programs
 import reductions
 import reproducers
@@ -64,6 +65,7 @@ SUITES = {
     "show": show.cases,
     "threads": threads.cases,
     "solo": solo.cases,
+    "onesided": onesided.cases,
     "explore": explore.cases,
     "gallery": gallery.cases,
     "lint": lint.cases,

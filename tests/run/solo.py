@@ -124,12 +124,12 @@ def other_binary(scene):
     refused(scene, 0, "the program is not the recorded one")
 
 
-def one_sided(scene):
+def shared_window(scene):
     """What cannot be replayed alone yet is said when it is recorded, and again when it is asked for."""
     result, _ = scene.record(scene.launch(2, scene.program("solo_refused")), words=ALL)
     scene.check_status(result, 0, "record")
-    scene.check("MPI_Win_create" in result.err, "record does not say it", result)
-    refused(scene, 0, "cannot be replayed alone: MPI_Win_create")
+    scene.check("MPI_Win_allocate_shared" in result.err, "record does not say it", result)
+    refused(scene, 0, "cannot be replayed alone: MPI_Win_allocate_shared")
 
 
 def max_size(scene):
@@ -432,7 +432,7 @@ def cases(mpi):
     listed |= {f"family-{name.replace(' ', '-')}": family(name) for name in families.PROGRAMS
                if mpi == "mpich" or name not in families.MPI_4_ONLY}
     listed |= {"leaves-nothing-behind": leaves_nothing_behind, "only-some-ranks": only_some_ranks,
-               "bad-input": bad_input, "other-binary": other_binary, "one-sided": one_sided, "max-size": max_size,
+               "bad-input": bad_input, "other-binary": other_binary, "shared-window": shared_window, "max-size": max_size,
                "crash": crash, "gdb-backtrace": backtrace, "causal-order": causal_order, "sent-is-compared": sent_is_compared, "bad-sets": bad_sets, "bundle": bundle, "rr": reverse, "gdb-server": server, "bad-bundle": bad_bundle, "gdb-until": until, "gdb-without-rank": gdb_without_rank}
     if mpi == "openmpi":  # what Debian builds mpi4py and hpcc with
         listed |= {"python-buffers": python("python_buffers"), "python-objects": python("python_objects"), "hpcc": hpcc}

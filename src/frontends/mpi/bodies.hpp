@@ -10,3 +10,4 @@
 #include "frontends/mpi/body_send.hpp"
 #include "frontends/mpi/body_sendrecv.hpp"
 #include "frontends/mpi/body_topology.hpp"
+#include "frontends/mpi/body_window.hpp"

@@ -90,6 +90,7 @@ void mpi_started(int thread_level) {
   if (thread_level >= MPI_THREAD_SERIALIZED) session.threads_may_call();
   session.attach(g_identity, {make_progress, settle_call_in_flight, is_inside});
   if (Entry::recording() && session.records_data()) record_at_border();
+  else if (Entry::recording() && !session.configuration().data.empty()) tell_at_border();
   if (Entry::recording()) sys::note_own_crash();
   communicators().begin();
   if (Entry::recording() && session.configuration().checks) check::check_recorded_run();

@@ -129,11 +129,17 @@ void unsupported(Function function, const char* reason);
 // What the program's own functions do meanwhile may wait for other threads (Session::posted).
 void let_others_post();
 
+// There are windows whose memory this rank sees changed by others (border/windows.hpp): what is new, after each call.
+inline bool g_looks = false;
+void look_at_windows(Function function);
+
 class Entry {
  public:
   Entry(Function function, Flavor flavor, const void* caller) : function_(function), flavor_(flavor), caller_(caller) {}
   ~Entry() {
     if (!owner_) return;
+    if (g_looks) [[unlikely]]
+      look_at_windows(function_);
     t_inside = false;
     if (through_fortran_) t_state.fortran_caller = caller_;  // the layer may make another call for the same one
   }

@@ -65,7 +65,13 @@ void record_at_border() {
   put_types_at_border();
   put_completion_at_border(false);
   put_communication_at_border(false);
+  put_windows_at_border(false);
   put_probes_at_border(false);
+}
+
+void tell_at_border() {
+  put_types_at_border();
+  put_windows_at_border(false);
 }
 
 void leave_border() { border_requests().give_back_kept(); }
@@ -77,6 +83,7 @@ void stand_alone() {
   put_types_at_border();
   put_completion_at_border(true);
   put_communication_at_border(true);
+  put_windows_at_border(true);
   put_probes_at_border(true);
   name_members();
   put_world_at_border();

@@ -8,6 +8,7 @@
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/files.hpp"
 #include "frontends/mpi/border/requests.hpp"
+#include "frontends/mpi/border/windows.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "frontends/mpi/posts.hpp"
 #include "frontends/mpi/communicators.hpp"
@@ -70,8 +71,20 @@ void Operation::fills(void* buffer, MPI_Count count, MPI_Datatype type) {
 void Operation::sends(int dest, int tag, const void* buffer, MPI_Count count, MPI_Datatype type) {
   will_send(dest, tag);
   if (dest == MPI_PROC_NULL) return;
+  gives(buffer, count, type);
+}
+
+void Operation::gives(const void* buffer, MPI_Count count, MPI_Datatype type) {
   outgoing_.compared = true;
   outgoing_.content = region(const_cast<void*>(buffer), count, type).value_or(Region{});
+}
+
+Operation Operation::without_results() {
+  Operation results;
+  results.window_ = window_;
+  results.regions_ = std::move(regions_);
+  regions_.clear();
+  return results;
 }
 
 std::vector<DataRun> Operation::outgoing_runs() const {
@@ -311,6 +324,7 @@ void show_empty_status(MPI_Status* out, int source) { show_status({source, MPI_A
 
 int Operation::raise(const Outcome& outcome) const {
   if (file_) return raise_again(*file_, outcome.error);
+  if (window_) return raise_again(*window_, outcome.error);
   MPI_Comm raised = comm_;
   if (outcome.error != MPI_SUCCESS && !outcome.numbers.empty())
     if (const auto found = communicators().handle(outcome.numbers[0])) raised = *found;

@@ -84,6 +84,14 @@ class Operation {
     file_ = file;
     hears_ = transfers;
   }
+  // The same for a window.
+  void at(MPI_Win window) { window_ = window; }
+  // So many elements leave this rank, by themselves (MPI_Put).
+  void gives(const void* buffer, MPI_Count count, MPI_Datatype type);
+  // What it writes is there only later: that, as an operation of its own.
+  Operation without_results();
+  // It completes that one.
+  void completes(const Operation& other) { regions_.insert(regions_.end(), other.regions_.begin(), other.regions_.end()); }
   // It writes so many elements to a buffer.
   void fills(void* buffer, MPI_Count count, MPI_Datatype type);
   // It writes one block for each of `n` ranks, wherever the displacements say (in elements, or bytes if types differ).
@@ -184,6 +192,7 @@ class Operation {
 
   MPI_Comm comm_{};
   std::optional<MPI_File> file_;
+  std::optional<MPI_Win> window_;
   bool hears_ = false;
   int source_ = MPI_ANY_SOURCE;
   int tag_ = MPI_ANY_TAG;

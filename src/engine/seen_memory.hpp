@@ -1,0 +1,106 @@
+// Memory of this rank that others write to: what the rank sees of it, and when.
+//
+// A valid program sees what others wrote only after a synchronisation. There the bytes that were touched are looked at, and
+// those that are new are logged. What they are compared with is a shadow: the value of each byte when it was looked at last
+// (OPR, section 4), in blocks of 64 bytes, only where somebody has written. A solo replay has the same shadow, made of the
+// same log. So of bytes that were touched but are as they were, the log says just that, and the replay takes them from its
+// shadow: the rank itself may have written something else there meanwhile (the paper's algorithm 4, line 14).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/data_log.hpp"
+#include "engine/touches.hpp"
+
+namespace reprise::engine {
+
+class SeenMemory {
+ public:
+  // `by_address`: touches name addresses (a dynamic window), otherwise they count from where the only region begins.
+  explicit SeenMemory(bool by_address = false) : by_address_(by_address) {}
+
+  // Regions are numbered in the order in which they come, which is the same in every run.
+  void add_region(void* base, std::uint64_t size);
+  void remove_region(const void* base);
+
+  // -- recording --
+
+  // Where others tell what they do. None, or not all of them do: everything is looked at, every time.
+  void listen(std::unique_ptr<Touches> touches, bool all_tell);
+  bool may_have_changed() const { return !all_tell_ || !open_.empty() || touches_->any(); }
+
+  // What is new. Each look is one entry of the data: `ranges` and `bytes` are its parts, `origins` what was seen of whom.
+  struct Look {
+    std::vector<std::uint8_t> ranges;
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint8_t> origins;
+    bool any() const { return !ranges.empty(); }
+  };
+  Look look();
+
+  // -- solo replay, and whoever reads a trace --
+
+  // One stretch of bytes of a look.
+  struct Seen {
+    std::uint32_t region = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+    bool is_new = false;  // otherwise as in the shadow
+  };
+  static bool read_ranges(const std::vector<std::uint8_t>& ranges, std::vector<Seen>& out);
+  struct Origin {
+    std::uint32_t rank = 0;
+    std::uint32_t number = 0;  // its last access that had been told of
+  };
+  static bool read_origins(const std::vector<std::uint8_t>& origins, std::vector<Origin>& out);
+  // Shows the rank what it saw then. False: the trace does not fit.
+  bool show(const std::vector<std::uint8_t>& ranges, const std::vector<std::uint8_t>& bytes);
+
+  std::uint64_t shadow_bytes() const { return shadow_.size() * sizeof(Block); }
+
+ private:
+  static constexpr std::uint64_t kBlock = 64;
+  struct Block {
+    std::array<std::uint8_t, kBlock> bytes;
+    std::uint64_t known = 0;  // one bit for each
+  };
+  struct Region {
+    std::uint8_t* base = nullptr;
+    std::uint64_t size = 0;
+  };
+  struct Place {
+    std::uint32_t region = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    bool operator<(const Place& other) const {
+      return region != other.region ? region < other.region : begin < other.begin;
+    }
+  };
+  struct Open {
+    Touch touch;
+    bool is_complete = false;
+  };
+
+  Block& block(std::uint32_t region, std::uint64_t at) { return shadow_[std::uint64_t{region} << 40 | at / kBlock]; }
+  bool hear();  // is anything new under way?
+  std::vector<Place> touched();
+  void place(const Touch& touch, std::vector<Place>& out) const;
+  void look_at(const Place& place, Look& look, Place& last);
+
+  bool by_address_;
+  bool all_tell_ = false;
+  std::unique_ptr<Touches> touches_;
+  std::vector<Open> open_;  // accesses that are told of and may still change something
+  std::map<std::uint32_t, std::uint32_t> origins_;  // since the last look
+  std::map<std::uint32_t, Region> regions_;
+  std::uint32_t next_region_ = 0;
+  bool everything_ = false;  // something could not be told
+  std::unordered_map<std::uint64_t, Block> shadow_;
+};
+
+}  // namespace reprise::engine

@@ -1,0 +1,133 @@
+// One-sided communication at the border (MPI 4.0, chapter 12): partial record and replay, as in OPR.
+//
+// Recording with data: an access tells its target what it touches (engine/touches.hpp), whether or not the rank itself is
+// among those whose values are recorded. What it gets is logged by the call that completes it. What others have put is seen
+// at the end of whatever call synchronises: engine/seen_memory.hpp.
+//
+// Solo replay: the window is a real one with one member, which carries its memory, its attributes and its name. What was got,
+// and what was seen, is written there again.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/seen_memory.hpp"
+#include "frontends/mpi/border/operation.hpp"
+#include "frontends/mpi/border/requests.hpp"
+
+namespace reprise::mpi {
+
+struct BorderWindow {
+  struct Peer {
+    std::int64_t number = 0;  // of the window there
+    std::int64_t unit = 1;
+    std::unique_ptr<engine::Touches> queue;  // none: nobody wants to know, or it is on another machine
+    std::uint32_t told = 0;                  // the last access that is not complete; 0: none
+    bool lost = false;                       // some of them did not fit
+  };
+  // What will be got.
+  struct Pending {
+    int target = 0;
+    Operation operation;
+    std::shared_ptr<BorderRequests::Request> request;  // if the program waits for it by itself
+    MPI_Request handle{};
+  };
+
+  std::int64_t number = 0;  // counts the windows of this rank
+  bool by_address = false;
+  bool is_allocated = false;  // its memory goes when it does
+  bool is_over = false;
+  const void* base = nullptr;
+  std::vector<Peer> peers;  // by rank in the window's group
+  virtual_world::Group members;  // solo
+  std::vector<Pending> pending;
+  std::unique_ptr<engine::SeenMemory> seen;
+  std::atomic_flag lock;
+};
+
+inline constexpr int kEveryTarget = -1;
+
+class WindowAccess {
+ public:
+  WindowAccess(MPI_Win win, int target, MPI_Aint disp, MPI_Count count, MPI_Datatype type);
+  void gives(const void* buffer, MPI_Count count, MPI_Datatype type) {
+    if (target_ != MPI_PROC_NULL && follows_values_) operation_.gives(buffer, count, type);
+  }
+  void takes(void* buffer, MPI_Count count, MPI_Datatype type) {
+    if (target_ != MPI_PROC_NULL && follows_values_) operation_.fills(buffer, count, type);
+  }
+  void only_reads() { writes_ = false; }
+
+  template <class Call>
+  int logged(Call call) {
+    if (!window_) return call();
+    tell();
+    if (!follows_values_) return call();
+    Operation later = operation_.without_results();
+    return pend(operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }), std::move(later));
+  }
+  template <class Call>
+  int logged_later(MPI_Request* request, Call call) {
+    if (!window_) return call();
+    tell();
+    if (!follows_values_) return call();
+    return pend_request(operation_.logged_later(request, false, call), request);
+  }
+  int answer();
+  int answer_later(MPI_Request* request);
+
+ private:
+  void tell();
+  int pend(int rc, Operation later);
+  int pend_request(int rc, const MPI_Request* request);
+
+  std::shared_ptr<BorderWindow> window_;
+  int target_;
+  MPI_Aint disp_;
+  MPI_Count count_;
+  MPI_Datatype type_;
+  bool writes_ = true;
+  bool follows_values_;  // this rank's are recorded, or it is replayed from them
+  Operation operation_;
+};
+
+// A call that completes accesses to `target`, or none (MPI_PROC_NULL).
+class WindowCompletion {
+ public:
+  enum class Where { Everywhere, Here };
+  WindowCompletion(MPI_Win win, int target, Where where);
+
+  template <class Call>
+  int logged(Call call) {
+    if (!window_) return call();
+    return tell(follows_values_ ? operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }) : call());
+  }
+  int answer();
+
+ private:
+  int tell(int rc);
+
+  std::shared_ptr<BorderWindow> window_;
+  int target_;
+  Where where_;
+  bool follows_values_;
+  Operation operation_;
+  std::vector<BorderWindow::Pending> requests_;  // that it completes, too
+};
+
+// `flavor`: MPI_WIN_FLAVOR_X. The memory is this rank's own.
+struct WindowMemory {
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  void* base = nullptr;
+  MPI_Aint size = 0;
+  std::int64_t unit = 1;
+};
+int window_made(int rc, MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
+// Around the library's call.
+void window_goes(MPI_Win win);
+void memory_attached(MPI_Win win, void* base, MPI_Aint size);
+void memory_detached(MPI_Win win, const void* base);
+int group_of_window(MPI_Win win, MPI_Group* group);
+int raise_again(MPI_Win win, int error);
+
+}  // namespace reprise::mpi
