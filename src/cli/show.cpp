@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/show_writers.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
 #include "cli/trace_notes.hpp"
@@ -39,6 +40,7 @@ struct Options {
   bool list = false;
   bool summary = false;
   bool blocked = false;
+  bool writers = false;
   bool json = false;
 
   std::uint64_t calls_per_rank() const {
@@ -221,6 +223,12 @@ int show(const Options& options) {
   const OpenTrace trace = open_trace(options.trace);
   const analyze::RunEnd end = analyze::read_run_end(trace.fd.get(), trace.manifest, trace.ranks);
   if (options.blocked) return show_blocked(options, trace, end);
+  if (options.writers) {
+    if (filtered) fail("show: --writers goes with --rank, --limit and --json only");
+    std::vector<std::uint32_t> readers;
+    for (const analyze::RankEnd& rank : chosen_ranks(options, trace, end)) readers.push_back(rank.rank);
+    return show_writers(trace, readers, options.calls_per_rank(), options.json);
+  }
   const bool some = filtered || !options.ranks.empty() || options.limit;
   const bool calls = options.list || (some && !options.summary);
   return calls ? show_calls(options, trace, end) : show_summary(options, trace, end);
@@ -240,6 +248,7 @@ int show_command(int argc, char** argv) {
   parser.flag("--summary", options.summary, "Messages, calls, racing lines (default without filters)");
   parser.flag("--calls", options.list, "Every call (default with filters)");
   parser.flag("--blocked", options.blocked, "Where every rank is, the odd one out first");
+  parser.flag("--writers", options.writers, "Who wrote what ranks saw in their windows (needs record --data)");
   parser.option("-r,--rank", options.ranks, "Only these ranks: 0,3-5", "R");
   parser.option("-c,--call", options.calls, "Only these functions: 'MPI_*recv', barrier", "GLOB").comma_separated();
   parser.option("--at", options.places, "Only these source lines: solver.c, solver.c:12-40", "FILE[:LINE]");
@@ -252,8 +261,8 @@ int show_command(int argc, char** argv) {
   const CommandLine line = split_command_line(argc, argv);
   if (const auto status = parser.parse(line.own)) return *status;
   if (!line.command.empty()) fail("show: nothing goes after \"--\" (see reprise show -h)");
-  if (options.summary + options.list + options.blocked > 1)
-    fail("show: --summary, --calls and --blocked are different outputs; choose one (see reprise show -h)");
+  if (options.summary + options.list + options.blocked + options.writers > 1)
+    fail("show: --summary, --calls, --blocked and --writers are different outputs; choose one (see reprise show -h)");
   return show(options);
 }
 

@@ -68,9 +68,12 @@ class Recorder {
     log_event(function, caller, arguments);
   }
   void returned() { writer_.set_in_call(false); }
+  // Calls so far.
+  std::uint64_t events() const { return events_; }
 
  private:
   void log_event(FunctionId function, const void* caller, const Arguments& arguments) {
+    ++events_;
     std::uint32_t number = model_.predicted_site();
     std::uint8_t flags = 0;
     Site* site = number == kNoSite ? nullptr : &sites_[number];
@@ -184,6 +187,7 @@ class Recorder {
   SiteIndex sites_index_;
   PagedArray<Module, 64> modules_;
   FunctionTable functions_;
+  std::uint64_t events_ = 0;
   std::uint16_t function_numbers_[1024] = {};  // trace number + 1 by function id; 0: not defined yet
   std::uint16_t functions_defined_ = 0;
   std::uint64_t communicators_ = 0;

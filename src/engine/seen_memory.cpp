@@ -33,8 +33,6 @@ bool SeenMemory::hear() {
   const std::size_t before = open_.size();
   Touch touch;
   while (touches_->take(touch)) {
-    std::uint32_t& last = origins_[touch.origin];
-    last = std::max(last, touch.number);
     if (touch.size > 0) {
       open_.push_back({touch});
       continue;
@@ -72,8 +70,31 @@ std::vector<SeenMemory::Place> SeenMemory::touched() {
     all.resize(kept);
   }
   everything_ = false;
-  std::erase_if(open_, [](const Open& one) { return one.is_complete; });
   return all;
+}
+
+void SeenMemory::forget_complete() {
+  std::erase_if(open_, [](const Open& one) { return one.is_complete; });
+}
+
+// Those that overlap what was new.
+void SeenMemory::put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const {
+  std::vector<Place> parts;
+  for (const Open& one : open_) {
+    parts.clear();
+    place(one.touch, parts);
+    for (const Place& part : parts) {
+      const auto after = std::upper_bound(places.begin(), places.end(), part);
+      const bool overlaps = (after != places.end() && after->region == part.region && after->begin < part.end) ||
+                            (after != places.begin() && std::prev(after)->region == part.region && std::prev(after)->end > part.begin);
+      if (!overlaps) continue;
+      put(out, one.touch.origin);
+      put(out, one.touch.number);
+      put(out, part.region);
+      put(out, part.begin);
+      put(out, part.end - part.begin);
+    }
+  }
 }
 
 // Block by block; stretches that follow each other and are both new, or both old, are one.
@@ -89,24 +110,20 @@ void SeenMemory::look_at(const Place& place, Look& look, Place& last) {
     last = {place.region, begin, end};
     begin = end;
   };
-  for (std::uint64_t at = place.begin; at < place.end;) {
-    const std::uint64_t end = std::min(place.end, (at / kBlock + 1) * kBlock);
-    const std::uint64_t within = at % kBlock;
+  each_block(place.begin, place.end, [&](std::uint64_t at, std::uint64_t end) {
     const std::uint64_t size = end - at;
-    const std::uint64_t mask = (size == kBlock ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1) << within;
     Block& shadow = block(place.region, at);
+    std::uint8_t* const before = shadow.bytes.data() + at % kBlock;
     std::uint8_t now[kBlock];  // somebody may be writing
     std::memcpy(now, base + at, size);
-    const bool changed = (shadow.known & mask) != mask || std::memcmp(shadow.bytes.data() + within, now, size) != 0;
+    const bool changed = (shadow.known & mask(at, end)) != mask(at, end) || std::memcmp(before, now, size) != 0;
     if (changed != is_new) flush(at);
     is_new = changed;
-    if (changed) {
-      std::memcpy(shadow.bytes.data() + within, now, size);
-      look.bytes.insert(look.bytes.end(), now, now + size);
-    }
-    shadow.known |= mask;
-    at = end;
-  }
+    if (!changed) return;
+    std::memcpy(before, now, size);
+    look.bytes.insert(look.bytes.end(), now, now + size);
+    shadow.known |= mask(at, end);
+  });
   flush(place.end);
 }
 
@@ -116,13 +133,16 @@ SeenMemory::Look SeenMemory::look() {
   Place last;
   for (const Place& one : touched()) look_at(one, look, last);
   // What was looked at before and has not changed since is no news.
-  if (!has_news && look.bytes.empty()) return {};
-  if (!look.any()) return look;
-  for (const auto& [rank, number] : origins_) {
-    put(look.origins, rank);
-    put(look.origins, number);
+  if (!has_news && look.bytes.empty()) look = {};
+  if (look.any()) {
+    std::vector<Seen> seen;
+    std::vector<Place> places;
+    read_ranges(look.ranges, seen);
+    for (const Seen& one : seen)
+      if (one.is_new) places.push_back({one.region, one.begin, one.begin + one.size});
+    put_touches(places, look.touches);
   }
-  origins_.clear();
+  forget_complete();
   return look;
 }
 
@@ -146,13 +166,44 @@ bool SeenMemory::read_ranges(const std::vector<std::uint8_t>& ranges, std::vecto
   return true;
 }
 
-bool SeenMemory::read_origins(const std::vector<std::uint8_t>& origins, std::vector<Origin>& out) {
-  ByteReader in(origins);
+bool SeenMemory::read_touches(const std::vector<std::uint8_t>& touches, std::vector<Accessed>& out) {
+  ByteReader in(touches);
   while (in.left() > 0) {
-    const auto rank = static_cast<std::uint32_t>(in.varint());
-    const auto number = static_cast<std::uint32_t>(in.varint());
+    Accessed one;
+    one.rank = static_cast<std::uint32_t>(in.varint());
+    one.number = static_cast<std::uint32_t>(in.varint());
+    one.region = static_cast<std::uint32_t>(in.varint());
+    one.begin = in.varint();
+    one.size = in.varint();
     if (!in.ok()) return false;
-    out.push_back({rank, number});
+    out.push_back(one);
+  }
+  return true;
+}
+
+std::optional<std::vector<std::uint8_t>> SeenMemory::last_seen(std::uint32_t region, std::uint64_t begin,
+                                                               std::uint64_t size) const {
+  std::vector<std::uint8_t> out;
+  bool known = true;
+  each_block(begin, begin + size, [&](std::uint64_t at, std::uint64_t end) {
+    const auto found = shadow_.find(key(region, at));
+    known = known && found != shadow_.end() && (found->second.known & mask(at, end)) == mask(at, end);
+    if (known) out.insert(out.end(), found->second.bytes.data() + at % kBlock, found->second.bytes.data() + at % kBlock + (end - at));
+  });
+  return known ? std::optional(std::move(out)) : std::nullopt;
+}
+
+bool SeenMemory::learn(const std::vector<Seen>& ranges, const std::vector<std::uint8_t>& bytes) {
+  std::size_t from = 0;
+  for (const Seen& one : ranges) {
+    if (!one.is_new) continue;
+    if (one.size > bytes.size() - from) return false;
+    each_block(one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end) {
+      Block& shadow = block(one.region, at);
+      std::memcpy(shadow.bytes.data() + at % kBlock, bytes.data() + from, end - at);
+      shadow.known |= mask(at, end);
+      from += end - at;
+    });
   }
   return true;
 }
@@ -160,23 +211,15 @@ bool SeenMemory::read_origins(const std::vector<std::uint8_t>& origins, std::vec
 bool SeenMemory::show(const std::vector<std::uint8_t>& ranges, const std::vector<std::uint8_t>& bytes) {
   std::vector<Seen> all;
   if (!read_ranges(ranges, all)) return false;
-  std::size_t from = 0;
   for (const Seen& one : all) {
     const auto found = regions_.find(one.region);
     if (found == regions_.end() || one.begin > found->second.size || one.size > found->second.size - one.begin) return false;
-    if (one.is_new && one.size > bytes.size() - from) return false;
-    std::uint8_t* const base = found->second.base;
-    for (std::uint64_t at = one.begin; at < one.begin + one.size;) {
-      const std::uint64_t end = std::min(one.begin + one.size, (at / kBlock + 1) * kBlock);
-      std::uint8_t* const shadow = block(one.region, at).bytes.data() + at % kBlock;
-      if (one.is_new) {
-        std::memcpy(shadow, bytes.data() + from, end - at);
-        from += end - at;
-      }
-      std::memcpy(base + at, shadow, end - at);
-      at = end;
-    }
   }
+  if (!learn(all, bytes)) return false;
+  for (const Seen& one : all)
+    each_block(one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end) {
+      std::memcpy(regions_[one.region].base + at, block(one.region, at).bytes.data() + at % kBlock, end - at);
+    });
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -34,11 +35,11 @@ class SeenMemory {
   void listen(std::unique_ptr<Touches> touches, bool all_tell);
   bool may_have_changed() const { return !all_tell_ || !open_.empty() || touches_->any(); }
 
-  // What is new. Each look is one entry of the data: `ranges` and `bytes` are its parts, `origins` what was seen of whom.
+  // What is new. Each look is one entry of the data, with these parts; `touches` are the accesses that may have changed it.
   struct Look {
     std::vector<std::uint8_t> ranges;
     std::vector<std::uint8_t> bytes;
-    std::vector<std::uint8_t> origins;
+    std::vector<std::uint8_t> touches;
     bool any() const { return !ranges.empty(); }
   };
   Look look();
@@ -53,11 +54,19 @@ class SeenMemory {
     bool is_new = false;  // otherwise as in the shadow
   };
   static bool read_ranges(const std::vector<std::uint8_t>& ranges, std::vector<Seen>& out);
-  struct Origin {
+  // An access to it, in the order in which they were told of.
+  struct Accessed {
     std::uint32_t rank = 0;
-    std::uint32_t number = 0;  // its last access that had been told of
+    std::uint32_t number = 0;  // of its access
+    std::uint32_t region = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
   };
-  static bool read_origins(const std::vector<std::uint8_t>& origins, std::vector<Origin>& out);
+  static bool read_touches(const std::vector<std::uint8_t>& touches, std::vector<Accessed>& out);
+  // What the rank has seen last, of bytes that it has looked at.
+  std::optional<std::vector<std::uint8_t>> last_seen(std::uint32_t region, std::uint64_t begin, std::uint64_t size) const;
+  // The shadow after a look. False: the trace is damaged.
+  bool learn(const std::vector<Seen>& ranges, const std::vector<std::uint8_t>& bytes);
   // Shows the rank what it saw then. False: the trace does not fit.
   bool show(const std::vector<std::uint8_t>& ranges, const std::vector<std::uint8_t>& bytes);
 
@@ -86,9 +95,25 @@ class SeenMemory {
     bool is_complete = false;
   };
 
-  Block& block(std::uint32_t region, std::uint64_t at) { return shadow_[std::uint64_t{region} << 40 | at / kBlock]; }
+  static std::uint64_t key(std::uint32_t region, std::uint64_t at) { return std::uint64_t{region} << 40 | at / kBlock; }
+  Block& block(std::uint32_t region, std::uint64_t at) { return shadow_[key(region, at)]; }
+  // Calls visit(begin, end) for each block of it.
+  template <class Visit>
+  static void each_block(std::uint64_t begin, std::uint64_t end, Visit visit) {
+    for (std::uint64_t next; begin < end; begin = next) {
+      next = (begin / kBlock + 1) * kBlock;
+      if (next > end) next = end;
+      visit(begin, next);
+    }
+  }
+  // Of the bytes of a block.
+  static std::uint64_t mask(std::uint64_t begin, std::uint64_t end) {
+    return (end - begin == kBlock ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - begin)) - 1) << begin % kBlock;
+  }
   bool hear();  // is anything new under way?
   std::vector<Place> touched();
+  void put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
+  void forget_complete();
   void place(const Touch& touch, std::vector<Place>& out) const;
   void look_at(const Place& place, Look& look, Place& last);
 
@@ -96,7 +121,6 @@ class SeenMemory {
   bool all_tell_ = false;
   std::unique_ptr<Touches> touches_;
   std::vector<Open> open_;  // accesses that are told of and may still change something
-  std::map<std::uint32_t, std::uint32_t> origins_;  // since the last look
   std::map<std::uint32_t, Region> regions_;
   std::uint32_t next_region_ = 0;
   bool everything_ = false;  // something could not be told

@@ -1,5 +1,6 @@
 """One-sided communication: each rank alone sees in its windows, and gets from others', what it did then."""
 
+import json
 import shutil
 
 from families import differs
@@ -45,6 +46,47 @@ def some(scene):
             scene.check(not left, f"left in the trace: {left}", result)
 
 
+def writers(scene):
+    """Each value in the lists of "shared" and "exclusive" tells who wrote it: what is said about the writers against that."""
+    said = right = changed = 0
+    for part in ("shared", "exclusive"):
+        shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+        result, _ = scene.record(launch(scene, part), words=("--data", "1,2"))
+        scene.check_status(result, 0, "record")
+        shown = scene.run([scene.settings.reprise, "show", "--writers", "--json", scene.dir / "trace"])
+        scene.check_status(shown, 0, "show --writers")
+        found = json.loads(shown.out)
+        scene.check(found["set"] == [1, 2], "another set", shown)
+        for piece in found["seen"]:
+            if piece["window"] != 2 or piece["begin"] < 4:  # the counters
+                continue
+            for at in range(0, piece["bytes"], 4):
+                value = int.from_bytes(bytes.fromhex(piece["hex"])[at:at + 4], "little") if "hex" in piece else 0
+                if value == 0:  # told of, but not there yet
+                    continue
+                changed += 1
+                said += piece["writer"] is not None
+                right += piece["writer"] == value % 10 - 1
+                in_set = value % 10 - 1 in (1, 2)
+                scene.check(not in_set or "written at" in piece and "MPI_Accumulate" in piece["written at"], f"not by which call: {piece}", shown)
+    scene.check(changed > 40, f"only {changed} values", shown)
+    scene.check(right == said == changed, f"of {changed} values {said} have a writer, {right} the right one", shown)
+    scene.remark = f"{changed} values, precision {right / said:.3f}, recall {right / changed:.3f}"
+
+
+def no_values(scene):
+    scene.record(launch(scene, "fences"))
+    shown = scene.run([scene.settings.reprise, "show", "--writers", scene.dir / "trace"])
+    scene.check(shown.status == 125 and "--data" in shown.err and len(shown.err.strip().splitlines()) == 1, "not refused", shown)
+
+
+def other_size(scene):
+    """The window is smaller in the replay than it was."""
+    scene.record(launch(scene, "exclusive"), words=("--data", "all"))
+    replay, _ = scene.solo(1, words=("--ignore-sent",), env={"TEST_SLOTS": "3"})
+    scene.check(replay.status in (75, 125) and "not as large as in the recorded run" in replay.err, "that is not said", replay)
+
+
 def cases(mpi):
-    listed = {part: everybody(part) for part in PARTS} | {"some-ranks": some}
+    listed = {part: everybody(part) for part in PARTS} | {"some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size}
     return [Case("onesided", mpi, name, function) for name, function in listed.items()]

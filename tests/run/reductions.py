@@ -31,7 +31,7 @@ generate = model_generator()
 
 MOST_ORDERS = 400     # larger programs are left out
 PROGRAMS = 5          # per test
-EXPLAINED = 10        # per MPI: failing programs that are explained
+EXPLAINED, MORE_EXPLAINED = 4, 12  # per MPI: failing programs that are explained; with --repeat 50 or more
 
 # All orders again: the focus is on everything, or no bound is reached.
 EVERYTHING = (["--focus", "rank=0-63"], ["--loop-bound", "1000"], ["--mix", "1000"])
@@ -129,7 +129,7 @@ def explain(first_seed, generate=generate, least=1):
     """Programs that deadlock in some orders and not in others; `least`: so many decisions are needed."""
     def test(scene):
         tried, seed, largest = 0, first_seed, 0
-        while tried < EXPLAINED:
+        while tried < (EXPLAINED if scene.settings.repeat < 50 else MORE_EXPLAINED):
             binary, ranks = build(scene, seed, generate)
             saved = scene.dir / f"saved-{seed}"
             found, lines, result = orders_of(scene, binary, ranks, ["--max-orders", str(MOST_ORDERS), "-o", saved], "--ignore",

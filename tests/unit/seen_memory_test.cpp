@@ -55,10 +55,11 @@ TEST_F(SeenMemoryTest, OnlyWhatWasTouchedIsLogged) {
   ASSERT_EQ(ranges.size(), 1u);
   EXPECT_EQ(ranges[0].begin, 100u);
   EXPECT_EQ(ranges[0].size, 10u);
-  std::vector<SeenMemory::Origin> origins;
-  ASSERT_TRUE(SeenMemory::read_origins(look.origins, origins));
-  ASSERT_EQ(origins.size(), 1u);
-  EXPECT_EQ(origins[0].rank, 3u);
+  std::vector<SeenMemory::Accessed> touches;
+  ASSERT_TRUE(SeenMemory::read_touches(look.touches, touches));
+  ASSERT_EQ(touches.size(), 1u);
+  EXPECT_EQ(touches[0].rank, 3u);
+  EXPECT_EQ(touches[0].begin, 100u);
 }
 
 // Until its origin says that it is complete, an access may change something at any time.

@@ -108,8 +108,9 @@ virtual_world::Message Operation::message() const {
 void Operation::log_sent() const {
   if (!outgoing_.compared) return;
   const virtual_world::Message sent = message();
-  const std::int64_t fields[] = {sent.bytes, sent.digest};
-  Session::get().data().add(DataKind::Sent, fields, {}, {});
+  std::array<std::int64_t, 2 + std::tuple_size_v<Place>> fields{sent.bytes, sent.digest};
+  if (outgoing_.place) std::copy(outgoing_.place->begin(), outgoing_.place->end(), fields.begin() + 2);
+  Session::get().data().add(DataKind::Sent, {fields.data(), outgoing_.place ? fields.size() : 2}, {}, {});
 }
 
 // Whether the program computed what it did in the recorded run shows when it sends it. But an address is another one in

@@ -5,6 +5,7 @@
 // (tools/generate_border.py) describe each call from its roles in functions.tab and end it with one of the verbs below.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -88,6 +89,9 @@ class Operation {
   void at(MPI_Win window) { window_ = window; }
   // So many elements leave this rank, by themselves (MPI_Put).
   void gives(const void* buffer, MPI_Count count, MPI_Datatype type);
+  // Where to; logged with what it gives.
+  using Place = std::array<std::int64_t, 5>;  // call, number of the access; the target: rank, window, byte
+  void goes_to(const Place& place) { outgoing_.place = place; }
   // What it writes is there only later: that, as an operation of its own.
   Operation without_results();
   // It completes that one.
@@ -177,6 +181,7 @@ class Operation {
     int tag = 0;
     bool compared = false;
     Region content;  // without a layout: nothing
+    std::optional<Place> place;
   };
 
   static std::optional<Region> region(void* buffer, MPI_Count count, MPI_Datatype type);

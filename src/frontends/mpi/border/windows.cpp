@@ -76,6 +76,7 @@ void introduce(BorderWindow& window, MPI_Comm comm, std::int64_t unit) {
   bool all_tell = rc == MPI_SUCCESS;
   for (const Introduction& one : all) {
     BorderWindow::Peer peer;
+    peer.rank = one.rank;
     peer.number = one.number;
     peer.unit = one.unit;
     all_tell &= one.machine == mine.machine;
@@ -170,22 +171,24 @@ void log_look(BorderWindow& window) {
   if (!window.seen->may_have_changed()) return;
   const SeenMemory::Look look = window.seen->look();
   if (!look.any()) return;
-  const std::int64_t fields[] = {t_looks, window.number};
-  const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.origins.size()};
+  Session& session = Session::get();
+  const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
+  const std::int64_t fields[] = {t_looks, window.number, event};
+  const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
   const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
                                   {look.bytes.data(), look.bytes.size()},
-                                  {look.origins.data(), look.origins.size()}};
-  Session::get().data().add(engine::DataKind::Seen, fields, parts, runs);
+                                  {look.touches.data(), look.touches.size()}};
+  session.data().add(engine::DataKind::Seen, fields, parts, runs);
 }
 
 void show_look(const engine::DataEntry& entry, const std::vector<std::shared_ptr<BorderWindow>>& all) {
   Session& session = Session::get();
   const auto window = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one->number == entry.field(1); });
-  std::vector<SeenMemory::Origin> origins;
-  if (window == all.end() || entry.parts.size() != 3 || !SeenMemory::read_origins(*entry.parts[2], origins))
+  std::vector<SeenMemory::Accessed> accesses;
+  if (window == all.end() || entry.parts.size() != 3 || !SeenMemory::read_touches(*entry.parts[2], accesses))
     session.supervisor().trouble("what the trace says about a window does not fit");
   if (virtual_world::Companions* const others = companions())
-    for (const SeenMemory::Origin& one : origins) others->awaits(kAccesses, static_cast<int>(one.rank), one.number);
+    for (const SeenMemory::Accessed& one : accesses) others->awaits(kAccesses, static_cast<int>(one.rank), one.number);
   const Spin spin(&(*window)->lock);
   if (!(*window)->seen->show(*entry.parts[0], *entry.parts[1]))
     session.supervisor().trouble("window " + std::to_string(entry.field(1)) + " is not as large as in the recorded run");
@@ -253,6 +256,8 @@ void WindowAccess::tell() {
   }
   const std::uint32_t number = windows().accesses.fetch_add(1, std::memory_order_relaxed) + 1;
   BorderWindow::Peer& peer = window_->peers[static_cast<std::size_t>(target_)];
+  const std::int64_t event = static_cast<std::int64_t>(Session::get().recorder().events()) - 1;
+  operation_.goes_to({event, number, peer.rank, peer.number, disp_ * (window_->by_address ? 1 : peer.unit)});
   if (!peer.queue) return;
   const auto layout = layout_of(type_);
   const auto origin = static_cast<std::uint32_t>(Session::get().rank());

@@ -19,6 +19,7 @@ namespace reprise::mpi {
 
 struct BorderWindow {
   struct Peer {
+    std::int64_t rank = 0;    // in MPI_COMM_WORLD
     std::int64_t number = 0;  // of the window there
     std::int64_t unit = 1;
     std::unique_ptr<engine::Touches> queue;  // none: nobody wants to know, or it is on another machine
