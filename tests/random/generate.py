@@ -3,6 +3,7 @@
 
     tests/random/generate.py --seed 7 > program.c
     tests/random/generate.py --seed 7 --threads > program.c
+    tests/random/generate.py --seed 7 --windows > program.c
     tests/random/generate.py --seed 7 --ranks 4 --without cancel,persistent > program.c
     mpicc -I tests/random -I tests/programs program.c && mpirun -n RANKS ./a.out DIR
 
@@ -22,6 +23,7 @@ import communicators
 import phases
 import phases_more
 import thread_phases
+import window_phases
 from program import FAMILIES, Program
 
 # weight, families, function, communicators on which it works
@@ -69,18 +71,23 @@ def phase(program, number):
     return calls
 
 
-def generate(seed, ranks=None, without=(), with_threads=False):
-    """The Program, complete. with_threads: with phases in which every rank has threads, and fewer of the others."""
+def generate(seed, ranks=None, without=(), with_threads=False, with_windows=False):
+    """The Program, complete. with_threads: with phases in which every rank has threads, and fewer of the others; with_windows:
+    the same with one-sided communication."""
     program = Program(seed, ranks, without)
+    program.has_windows = with_windows
     if with_threads:
         program.thread_level = program.fork("thread level").choice(thread_phases.LEVELS)
     communicators.make_all(program)
-    count = program.fork("length").randint(*((1, 3) if with_threads else (4, 9)))
+    count = program.fork("length").randint(*((1, 3) if with_threads or with_windows else (4, 9)))
     pending = {}
     for number in range(count):
         if with_threads:
             intra = [comm for comm in program.comms if not comm.inter]
             program.statements.append(thread_phases.phase(program, program.fork("threads on", number).choice(intra)))
+        if with_windows:
+            intra = [comm for comm in program.comms if not comm.inter]
+            program.statements.append(window_phases.phase(program, program.fork("windows on", number).choice(intra)))
         calls = phase(program, number)
         program.statements.append(calls[0])
         place = number
@@ -99,10 +106,11 @@ def main():
     parser.add_argument("--ranks", type=int, choices=range(2, 9), metavar="2..8", help="drawn if it is not given")
     parser.add_argument("--without", default="", metavar="FAMILY,...", help=f"leave out: {', '.join(FAMILIES)}")
     parser.add_argument("--threads", action="store_true", help="with threads inside the ranks")
+    parser.add_argument("--windows", action="store_true", help="with one-sided communication")
     parser.add_argument("--show-ranks", action="store_true", help="print only the number of ranks")
     args = parser.parse_args()
     try:
-        program = generate(args.seed, args.ranks, [word for word in args.without.split(",") if word], args.threads)
+        program = generate(args.seed, args.ranks, [word for word in args.without.split(",") if word], args.threads, args.windows)
     except ValueError as error:
         parser.error(str(error))
     sys.stdout.write(f"{program.ranks}\n" if args.show_ranks else program.text())

@@ -8,6 +8,7 @@ FAMILIES = {
     "callbacks": "operations and attribute functions of the program that call MPI",
     "cancel": "MPI_Cancel on receives",
     "collectives": "blocking collectives",
+    "dynamic_windows": "windows whose memory is attached",
     "errors": "error handlers of the program, and errors returned",
     "free_receive": "MPI_Request_free on active receives",
     "free_send": "MPI_Request_free on active sends",
@@ -78,6 +79,7 @@ class Program:
         self.counters = {}
         self.pools = {}
         self.thread_level = None  # of a program whose ranks have threads
+        self.has_windows = False
 
     def fork(self, *words):
         """A source of random numbers of its own, so that a change here leaves the rest of the program as it is."""
@@ -145,7 +147,7 @@ class Program:
             head.append(f"// Without: {', '.join(sorted(self.without))}.")
         head += ["// Families: " + used[0] if used else "// Families: none"] + [f"//   {line}" for line in used[1:]]
         body = "\n".join(["begin(&argc, &argv, " + str(self.ranks) + ");", *self.statements, "end();", "return 0;"])
-        include = '#include "runtime.h"'
+        include = '#include "window_runtime.h"' if self.has_windows else '#include "runtime.h"'
         if self.thread_level:
             include = f'#define THREAD_LEVEL {self.thread_level}\n#include "thread_runtime.h"'
         return "\n".join([*head, include, "", *self.functions,

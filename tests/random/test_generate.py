@@ -51,6 +51,7 @@ class Texts(unittest.TestCase):
 
     def test_every_family_appears(self):
         used = set().union(*(generate(seed).used for seed in SEEDS))
+        used |= {family for seed in range(20) for family in generate(seed, with_windows=True).used}
         self.assertEqual(used, set(FAMILIES))
 
     def test_threads_come_with_every_level(self):

@@ -3,12 +3,14 @@
 import json
 import shutil
 
+import random_programs
 from families import differs
 from harness import Case
 
 RANKS = 4
 # Arguments of tests/programs/onesided.c.
 PARTS = ["fences", "epochs", "tests", "exclusive", "shared", "always", "dynamic"]
+PER_REPEAT = 6  # random programs per MPI and unit of --repeat
 SETS = ["1", "0,3", "1,2"]  # whose values are recorded, if not everybody's
 
 
@@ -87,6 +89,26 @@ def other_size(scene):
     scene.check(replay.status in (75, 125) and "not as large as in the recorded run" in replay.err, "that is not said", replay)
 
 
-def cases(mpi):
+def seeds(numbers):
+    """Random programs with windows of all kinds, each rank alone and all of them side by side."""
+    def function(scene):
+        without = ["dynamic_windows"] if scene.case.mpi == "openmpi" else []  # they need osc/rdma, and the others must not have it
+        for seed in numbers:
+            ranks, program = random_programs.build(scene, seed, without)
+            launcher, *rest = scene.launch(ranks, program)
+            command = [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
+            trace = scene.dir / f"trace-{seed}"
+            result, recorded = scene.record(command, trace, words=("--data", "all"))
+            repeat = f"repeat: tests/run/run_tests.py --suite onesided --mpi {scene.case.mpi} --seeds {seed}-{seed} ..."
+            scene.check_status(result, 0, f"seed {seed}: record; {repeat}")
+            scene.check(random_programs.ended_well(recorded, ranks), f"seed {seed}: a rank did not end well; {repeat}", result)
+            scene.check_solo(recorded, ranks, trace=trace)
+            shutil.rmtree(trace)
+    return function
+
+
+def cases(mpi, repeat):
+    first, last = random_programs.Choice.seeds or (1, PER_REPEAT * repeat)
+    groups = {f"seeds-{start}-{min(last, start + 4)}": seeds(range(start, min(last, start + 4) + 1)) for start in range(first, last + 1, 5)}
     listed = {part: everybody(part) for part in PARTS} | {"some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size}
-    return [Case("onesided", mpi, name, function) for name, function in listed.items()]
+    return [Case("onesided", mpi, name, function) for name, function in (listed | groups).items()]

@@ -51,10 +51,10 @@ class Choice:
 
 def build(scene, seed, without=()):
     """(ranks, path) of the program for this seed, compiled without warnings; once for all suites."""
-    threads = scene.case.suite == "random_threads"
+    kind = {"random_threads": ["threads"], "onesided": ["windows"]}.get(scene.case.suite, [])
     left_out = [*Choice.families(), *without]
-    program = generate(seed, None, left_out, threads)
-    directory = scene.settings.scratch / "-".join(["random", scene.case.mpi, *(["threads"] if threads else []), *left_out])
+    program = generate(seed, None, left_out, kind == ["threads"], kind == ["windows"])
+    directory = scene.settings.scratch / "-".join(["random", scene.case.mpi, *kind, *left_out])
     directory.mkdir(exist_ok=True)
     source, target = directory / f"seed-{seed}.c", directory / f"seed-{seed}"
     if not target.exists():

@@ -356,7 +356,8 @@ int WindowCompletion::tell(int rc) {
 
 int WindowCompletion::answer() {
   const int rc = operation_.answer(MPI_STATUS_IGNORE);
-  for (const BorderWindow::Pending& one : requests_) border_requests().look_at(*one.request, MPI_STATUS_IGNORE);
+  for (const BorderWindow::Pending& one : requests_)
+    if (one.request->active) border_requests().look_at(*one.request, MPI_STATUS_IGNORE);  // otherwise the program has waited for it
   return rc;
 }
 

@@ -13,19 +13,17 @@ const Group& members(MPI_Group group) {
   return found ? *found : *empty;
 }
 
-// Carried by a real group of this process, made anew each time, so that no two have the same handle.
+// Carried by a real group of this process, made anew each time, so that no two have the same handle. An empty one is the
+// library's, too, which counts how often it may be freed.
 int give_group(Group group, MPI_Group* out) {
-  if (group.size() == 0) {
-    *out = handles().group_empty;
-    return MPI_SUCCESS;
-  }
+  const int size = group.size() == 0 ? 0 : 1;
   MPI_Group own = handles().group_null;
   const int first = 0;
   singleton_function<int (*)(MPI_Comm, MPI_Group*)>(Function::Comm_group)(handles().comm_self, &own);
   const int rc =
-      singleton_function<int (*)(MPI_Group, int, const int*, MPI_Group*)>(Function::Group_incl)(own, 1, &first, out);
+      singleton_function<int (*)(MPI_Group, int, const int*, MPI_Group*)>(Function::Group_incl)(own, size, &first, out);
   singleton_function<int (*)(MPI_Group*)>(Function::Group_free)(&own);
-  if (rc == MPI_SUCCESS) world().add_group(handle_key(*out), std::move(group));
+  if (rc == MPI_SUCCESS && size > 0) world().add_group(handle_key(*out), std::move(group));
   return rc;
 }
 
