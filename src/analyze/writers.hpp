@@ -33,7 +33,7 @@ struct Writing {
 
 class Writers {
  public:
-  static constexpr std::uint64_t kFew = 16;
+  static constexpr std::uint64_t kFew = 64;
   using Visit = std::function<void(const Writing&)>;
 
   // `ranks`: whose values are recorded.

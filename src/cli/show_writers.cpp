@@ -88,7 +88,7 @@ int show_writers(const OpenTrace& trace, const std::vector<std::uint32_t>& reade
     for (const Writing& one : shown)
       fmt::print("rank {}, call {} {}: window {}{}, bytes {}-{}{} from {}\n", one.rank, one.call, places.text(one.rank, one.thread, one.call),
                  one.window, one.region > 0 ? fmt::format(", memory {}", one.region) : "", one.begin, one.begin + one.size - 1,
-                 one.bytes.empty() ? "" : fmt::format(" ({:02x})", fmt::join(one.bytes, " ")), source(one, places));
+                 one.bytes.empty() || one.bytes.size() > 16 ? "" : fmt::format(" ({:02x})", fmt::join(one.bytes, " ")), source(one, places));
     for (const auto& [rank, count] : of_rank)
       if (count > limit) fmt::print("rank {}: {} more (--limit 0 shows all)\n", rank, with_thousands(count - limit));
     if (shown.empty()) say("nobody wrote to the windows of these ranks, or there are none");

@@ -77,23 +77,26 @@ void SeenMemory::forget_complete() {
   std::erase_if(open_, [](const Open& one) { return one.is_complete; });
 }
 
-// Those that overlap what was new.
+// Those that overlap what was new; those that are complete are more likely to have written it, and come last.
 void SeenMemory::put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const {
+  for (const bool complete : {false, true})
+    for (const Open& one : open_)
+      if (one.is_complete == complete) put_touch(one, places, out);
+}
+
+void SeenMemory::put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const {
   std::vector<Place> parts;
-  for (const Open& one : open_) {
-    parts.clear();
-    place(one.touch, parts);
-    for (const Place& part : parts) {
-      const auto after = std::upper_bound(places.begin(), places.end(), part);
-      const bool overlaps = (after != places.end() && after->region == part.region && after->begin < part.end) ||
-                            (after != places.begin() && std::prev(after)->region == part.region && std::prev(after)->end > part.begin);
-      if (!overlaps) continue;
-      put(out, one.touch.origin);
-      put(out, one.touch.number);
-      put(out, part.region);
-      put(out, part.begin);
-      put(out, part.end - part.begin);
-    }
+  place(one.touch, parts);
+  for (const Place& part : parts) {
+    const auto after = std::upper_bound(places.begin(), places.end(), part);
+    const bool overlaps = (after != places.end() && after->region == part.region && after->begin < part.end) ||
+                          (after != places.begin() && std::prev(after)->region == part.region && std::prev(after)->end > part.begin);
+    if (!overlaps) continue;
+    put(out, one.touch.origin);
+    put(out, one.touch.number);
+    put(out, part.region);
+    put(out, part.begin);
+    put(out, part.end - part.begin);
   }
 }
 

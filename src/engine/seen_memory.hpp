@@ -54,7 +54,7 @@ class SeenMemory {
     bool is_new = false;  // otherwise as in the shadow
   };
   static bool read_ranges(const std::vector<std::uint8_t>& ranges, std::vector<Seen>& out);
-  // An access to it, in the order in which they were told of.
+  // An access to it; those that were not known to be complete come first.
   struct Accessed {
     std::uint32_t rank = 0;
     std::uint32_t number = 0;  // of its access
@@ -113,6 +113,7 @@ class SeenMemory {
   bool hear();  // is anything new under way?
   std::vector<Place> touched();
   void put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
+  void put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
   void forget_complete();
   void place(const Touch& touch, std::vector<Place>& out) const;
   void look_at(const Place& place, Look& look, Place& last);

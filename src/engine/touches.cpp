@@ -56,13 +56,21 @@ bool Touches::add(const Touch& touch) {
 }
 
 bool Touches::take(Touch& out) {
-  const std::uint64_t at = shared_->head.load(std::memory_order_relaxed);
-  Slot& slot = shared_->slots[at % kSlots];
-  if (slot.turn.load(std::memory_order_acquire) + at % kSlots != at + 1) return false;
-  out = slot.touch;
-  slot.turn.store(at + kSlots - at % kSlots, std::memory_order_release);
-  shared_->head.store(at + 1, std::memory_order_relaxed);
-  return true;
+  std::uint64_t head = shared_->head.load(std::memory_order_relaxed);
+  const std::uint64_t tail = shared_->tail.load(std::memory_order_acquire);
+  for (std::uint64_t at = head; at < tail; ++at) {
+    Slot& slot = shared_->slots[at % kSlots];
+    if (taken_[at % kSlots] || slot.turn.load(std::memory_order_acquire) + at % kSlots != at + 1) continue;
+    out = slot.touch;
+    taken_[at % kSlots] = true;
+    for (; head < tail && taken_[head % kSlots]; ++head) {
+      taken_[head % kSlots] = false;
+      shared_->slots[head % kSlots].turn.store(head + kSlots - head % kSlots, std::memory_order_release);
+    }
+    shared_->head.store(head, std::memory_order_relaxed);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace reprise::engine

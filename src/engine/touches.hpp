@@ -4,10 +4,13 @@
 // target, through memory that both have mapped: which bytes, and when the access is complete. So the target looks only at
 // what somebody has touched, and knows who that was.
 //
-// It is a queue with many writers and one reader. If it is full, that is all it says: the reader looks at everything then.
+// It is a queue with many writers and one reader. If it is full, that is all it says: the reader looks at everything then. A
+// writer may be interrupted while it writes, for as long as others need its processor; the reader takes what is behind that
+// first, since it must know of everything that has been told.
 #pragma once
 
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 
@@ -64,6 +67,7 @@ class Touches {
   explicit Touches(Shared* shared) : shared_(shared) {}
 
   Shared* shared_;
+  std::bitset<kSlots> taken_;  // the reader's: behind one that is still being written
 };
 
 }  // namespace reprise::engine

@@ -10,6 +10,7 @@ from harness import Case
 RANKS = 4
 # Arguments of tests/programs/onesided.c.
 PARTS = ["fences", "epochs", "tests", "exclusive", "shared", "always", "dynamic"]
+NOTE_AT = 24  # in the window of tests/programs/tree_search.c: who has stolen, and how much
 PER_REPEAT = 6  # random programs per MPI and unit of --repeat
 SETS = ["1", "0,3", "1,2"]  # whose values are recorded, if not everybody's
 
@@ -89,6 +90,50 @@ def other_size(scene):
     scene.check(replay.status in (75, 125) and "not as large as in the recorded run" in replay.err, "that is not said", replay)
 
 
+def follows(some, all_of_them):
+    """Is it a part of them, in the same order?"""
+    rest = iter(all_of_them)
+    return all(one in rest for one in some)
+
+
+def tree(ranks):
+    """Work is stolen. The set replays, and what a victim sees of it is its thief's."""
+    def function(scene):
+        launcher, *rest = scene.launch(8, scene.program("tree_search"))
+        parameter = ["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []
+        command = [launcher, *parameter, *rest]
+        thefts = pieces = right = 0
+        for _ in range(scene.settings.repeat):
+            shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+            result, recorded = scene.record(command, words=("--data", ranks))
+            scene.check_status(result, 0, "record")
+            replay, outputs = scene.side_by_side(ranks)
+            scene.check_status(replay, 0, "replay")
+            chosen = [int(rank) for rank in ranks.split(",")]
+            scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"] for rank in chosen}, outputs, f"ranks {ranks}", replay)
+            shown = scene.run([scene.settings.reprise, "show", "--writers", "--json", scene.dir / "trace"])
+            scene.check_status(shown, 0, "show --writers")
+            notes = [piece for piece in json.loads(shown.out)["seen"] if piece["begin"] <= NOTE_AT and piece["begin"] + piece["bytes"] >= NOTE_AT + 16]
+            for rank in chosen:
+                seen = []
+                for piece in notes:
+                    first = NOTE_AT - piece["begin"]
+                    thief, amount = (int.from_bytes(bytes.fromhex(piece["hex"])[at:at + 8], "little") for at in (first, first + 8))
+                    if piece["rank"] != rank or thief == 0:  # told of, but not there yet
+                        continue
+                    pieces += 1  # if several have stolen since the last look, and none is in the set, nobody can say who was last
+                    right += piece["writer"] == thief - 1 and piece["in set"] == (thief - 1 in chosen)
+                    seen.append((thief - 1, amount))
+                lines = [line.split() for line in recorded[f"out-{rank}.txt"].decode().splitlines() if line.startswith("robbed by")]
+                robbed = [(int(words[2]), int(words[4])) for words in lines]
+                robbed = [one for number, one in enumerate(robbed) if number == 0 or one != robbed[number - 1]]  # the same again is no news
+                scene.check(follows(robbed, seen), f"rank {rank} was robbed by {robbed}, seen is {seen}", shown)
+                thefts += len(robbed)
+        scene.check(right >= 0.9 * pieces, f"of {pieces} pieces only {right} have the right writer")
+        scene.remark = f"{thefts} thefts; the right writer of {right} pieces of {pieces}"
+    return function
+
+
 def seeds(numbers):
     """Random programs with windows of all kinds, each rank alone and all of them side by side."""
     def function(scene):
@@ -110,5 +155,6 @@ def seeds(numbers):
 def cases(mpi, repeat):
     first, last = random_programs.Choice.seeds or (1, PER_REPEAT * repeat)
     groups = {f"seeds-{start}-{min(last, start + 4)}": seeds(range(start, min(last, start + 4) + 1)) for start in range(first, last + 1, 5)}
-    listed = {part: everybody(part) for part in PARTS} | {"some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size}
+    listed = {part: everybody(part) for part in PARTS} | {"some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size,
+                                                             "tree-1": tree("3"), "tree-2": tree("1,5"), "tree-4": tree("0,2,4,6")}
     return [Case("onesided", mpi, name, function) for name, function in (listed | groups).items()]

@@ -221,20 +221,35 @@ bool is_access(Function function) {
 
 }  // namespace
 
+namespace {
+
+std::vector<std::shared_ptr<BorderWindow>> seen_windows() {
+  std::vector<std::shared_ptr<BorderWindow>> all;
+  const Spin spin(&windows().lock);
+  for (const auto& [handle, window] : windows().all)
+    if (window->seen) all.push_back(window);
+  return all;
+}
+
+// Nearly always there is nothing, and nothing is to be allocated for that.
+bool anything_new() {
+  const Spin spin(&windows().lock);
+  return std::any_of(windows().all.begin(), windows().all.end(), [](const auto& one) {
+    const Spin of_window(&one.second->lock);
+    return one.second->seen && one.second->seen->may_have_changed();
+  });
+}
+
+}  // namespace
+
 void look_at_windows(Function function) {
   if (is_access(function)) return;
   ++t_looks;
-  std::vector<std::shared_ptr<BorderWindow>> all;
-  {
-    const Spin spin(&windows().lock);
-    for (const auto& [handle, window] : windows().all)
-      if (window->seen) all.push_back(window);
-  }
-  if (engine::mode() == Mode::Record) {
-    for (const auto& window : all) log_look(*window);
+  if (engine::mode() == Mode::Record && anything_new()) {
+    for (const auto& window : seen_windows()) log_look(*window);
   } else if (engine::mode() == Mode::Replay) {
     engine::DataEntry entry;
-    while (Session::get().values().seen(t_looks, entry)) show_look(entry, all);
+    while (Session::get().values().seen(t_looks, entry)) show_look(entry, seen_windows());
   }
   if (function != Function::Win_free) return;
   const Spin spin(&windows().lock);
