@@ -67,11 +67,11 @@ def memory(reprise, program, orders):
             seen.append(memory_of(str(program)))
     watcher = threading.Thread(target=watch)
     watcher.start()
-    count, seconds = explore(reprise, program, 3, 20, os.cpu_count(), ["--max-orders", str(orders)])
+    count, seconds = explore(reprise, program, 4, 8, os.cpu_count(), ["--max-orders", str(orders)])
     done.set()
     watcher.join()
     quarter = max(1, len(seen) // 4)
-    print(f"{count} orders of 3 ranks in {seconds:.0f} s: {statistics.mean(seen[:quarter]):.1f} MB in the first quarter, "
+    print(f"{count} orders of 4 ranks in {seconds:.0f} s: {statistics.mean(seen[:quarter]):.1f} MB in the first quarter, "
           f"{statistics.mean(seen[-quarter:]):.1f} MB in the last (explorer, servers and ranks together)")
 
 
