@@ -34,8 +34,8 @@ enum class DataKind : std::uint8_t {
   Partition = 3,   // one partition of such an operation; fields: its number, the partition
   World = 4,       // the first entry of a rank: what it is told about the world
   Failure = 5,     // a call that brings nothing else has failed; the first field says which
-  Sent = 7,        // what the rank sends with the call that follows; fields: bytes, digest
-  Seen = 8,        // what others wrote to this rank's memory, as it saw it (seen_memory.hpp); fields: when, which memory
+  Sent = 7,        // what the rank sends with the call that follows; fields: bytes, digest, and where to if it is an access
+  Seen = 8,        // what others wrote to this rank's memory, as it saw it (seen_memory.hpp); fields: when, which, the call
   Stopped = 6,     // the last entry: there is no more room (--max-size), although the run goes on
 };
 

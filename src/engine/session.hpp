@@ -281,10 +281,9 @@ class Session {
   void log_turn(const Turn& turn);
   void log_second_turn(const void* object);
   bool orders_numbers() const;
-  void follow_turn();
+  void follow_turn(void (*await)(const Turn&) = await_turn);
   void take_order();
   void release_order();
-  void follow_turn_if_possible();
   [[noreturn]] void fail(Replayer::Fit fit);
   void finish_main(const trace::End& end);
   void at_last_call();

@@ -327,22 +327,11 @@ void Session::log_second_turn(const void* object) {
 
 // A turn that is still open belongs to a call around this one, whose function of the program (an attribute's, an error
 // handler) calls MPI. It was taken when that call began.
-void Session::follow_turn() {
+void Session::follow_turn(void (*await)(const Turn&)) {
   if (t_stream->turn_is_open) passed();
   std::array<std::int64_t, 2> numbers;
   if (t_stream->replayer->numbers_if_any(numbers) == 2)
-    await_turn({static_cast<std::uint32_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])});
-  t_stream->turn_is_open = true;
-}
-
-// Communicators that threads make at once. Open MPI lets them wait for each other, and which for which depends on who was in
-// the library first. So one that was begun after another one was made is so again, if that is possible: how far the library
-// has got with those that are under way no log knows, and a replay in which it has got elsewhere would stand still.
-void Session::follow_turn_if_possible() {
-  if (t_stream->turn_is_open) passed();
-  std::array<std::int64_t, 2> numbers;
-  if (t_stream->replayer->numbers_if_any(numbers) == 2)
-    await_turn_if_possible({static_cast<std::uint32_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])});
+    await({static_cast<std::uint32_t>(numbers[0]), static_cast<std::uint64_t>(numbers[1])});
   t_stream->turn_is_open = true;
 }
 
@@ -367,7 +356,10 @@ void Session::call_in_order(FunctionId function, const void* caller, const Argum
       reached_end();
     }
     if (ordered) follow_turn();
-    if (numbers) follow_turn_if_possible();
+    // Open MPI lets communicators that threads make at once wait for each other, and which for which depends on who was in
+    // the library first. So one that was begun after another one was made is so again, if that is possible: how far the
+    // library has got with those under way no log knows, and a replay in which it has got elsewhere would stand still.
+    if (numbers) follow_turn(await_turn_if_possible);
     replayed();
   } else if (mode() == Mode::Replay && &stream == &main_) {
     early_call(function, caller, arguments);
