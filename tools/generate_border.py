@@ -264,7 +264,7 @@ def describe_new_window(row, names, call):
     return ["Operation operation;", f"operation.within({comm});", "int rc;",
             "if constexpr (kSolo) {", "  if (const auto failed = operation.failed()) return *failed;", f"  rc = {call};", "} else {",
             f"  rc = operation.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) {{ return {call}; }});", "}", "if (rc != MPI_SUCCESS) return rc;",
-            f"return window_made(rc, *{win}, {comm}, {{{memory}}}, kSolo);"]
+            f"window_made(*{win}, {comm}, {{{memory}}}, kSolo);", "return MPI_SUCCESS;"]
 
 
 def window_function(prototype, row):

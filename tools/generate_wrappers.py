@@ -458,7 +458,7 @@ def generate(rows, options):
         wrapped = {name: prototype for name, prototype in declared.items() if rows[name].attribute != "direct"}
         for number, text in enumerate(wrapper_files(wrapped, rows, options.mpi, options.parts), 1):
             (out / f"wrappers_{number}.cpp").write_text(text)
-        listed = options.extra_symbols.read_text().split() if options.extra_symbols else []
+        listed = [name for file in options.extra_symbols for name in file.read_text().split()]
         (out / "exports.map").write_text(exports_map(wrapped, options.extra_symbol + listed))
 
 
@@ -470,7 +470,7 @@ def parse_options(arguments):
     parser.add_argument("--out-dir", type=Path, help="where to write")
     parser.add_argument("--parts", type=int, default=6, metavar="N", help="number of wrapper files (default: 6)")
     parser.add_argument("--extra-symbol", action="append", default=[], metavar="NAME", help="export this one too")
-    parser.add_argument("--extra-symbols", type=Path, metavar="FILE", help="export those too that this file names")
+    parser.add_argument("--extra-symbols", type=Path, action="append", default=[], metavar="FILE", help="export those too that this file names")
     parser.add_argument("--check", action="store_true", help="only compare the table with all headers given")
     options = parser.parse_args(arguments)
     if options.check == bool(options.out_dir):

@@ -8,6 +8,7 @@ packages=(
   libzstd-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev libelf-dev
   libgtest-dev
   hpcc                          # a program of others, for the tests
+  libcoarrays-openmpi-dev libcoarrays-mpich-dev  # the same for coarrays, and the library
   gdb gdbserver                 # reprise replay --gdb, --gdb-server
 )
 

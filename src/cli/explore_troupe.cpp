@@ -59,6 +59,7 @@ bool Troupe::await_readiness(double patience) {
         return false;
       const std::timespec timeout{0, 50'000'000};
       virtual_world::futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
+      if (stage.get()->refusal[0] != '\0') fail("{}", stage.get()->refusal);
       if (const auto status = job_->poll())
         fail("the program ended ({}) before it called MPI_Init", status_words(*status));
       if (Job::received_signal() != 0) fail("interrupted");

@@ -188,7 +188,7 @@ class Recorder {
   PagedArray<Module, 64> modules_;
   FunctionTable functions_;
   std::uint64_t events_ = 0;
-  std::uint16_t function_numbers_[1024] = {};  // trace number + 1 by function id; 0: not defined yet
+  std::uint16_t function_numbers_[kEventFunction + 1] = {};  // trace number + 1 by function id; 0: not defined yet
   std::uint16_t functions_defined_ = 0;
   std::uint64_t communicators_ = 0;
   std::uint64_t wildcards_ = 0;

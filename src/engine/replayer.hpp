@@ -50,6 +50,9 @@ class Replayer {
 
   // Is the next call in the log this one?
   bool comes_next(FunctionId function, const void* caller);
+  // Where the last call of the log came from, and where the next one does: numbers of sites. kNoSite: there is none.
+  std::uint32_t last_site() const { return last_.site; }
+  std::uint32_t next_site() { return stream_.peek() == CallStream::Step::Call ? stream_.peek_site() : kNoSite; }
   // Is the next call in the log a read (FunctionTable::first_read)?
   bool read_comes();
   // The same as call(), after the reads that lie in the log before it. They are counted.

@@ -9,18 +9,24 @@ namespace reprise::engine {
 namespace {
 
 void put(std::vector<std::uint8_t>& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<std::uint8_t>(value | 0x80));
-  out.push_back(static_cast<std::uint8_t>(value));
+  std::uint8_t bytes[kMaxVarint];
+  out.insert(out.end(), bytes, put_varint(bytes, value));
 }
 
 }  // namespace
 
-void SeenMemory::add_region(void* base, std::uint64_t size) {
-  regions_[next_region_++] = {static_cast<std::uint8_t*>(base), size};
+std::uint32_t SeenMemory::add_region(void* base, std::uint64_t size, bool whole) {
+  regions_[next_region_] = {static_cast<std::uint8_t*>(base), size, whole};
+  return next_region_++;
 }
 
+// Its number is not used again, and neither is its shadow.
 void SeenMemory::remove_region(const void* base) {
-  std::erase_if(regions_, [&](const auto& one) { return one.second.base == base; });
+  const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const auto& one) { return one.second.base == base; });
+  if (found == regions_.end()) return;
+  const std::uint32_t number = found->first;
+  regions_.erase(found);
+  std::erase_if(shadow_, [&](const auto& one) { return one.first >> kOffsetBits == number; });
 }
 
 void SeenMemory::listen(std::unique_ptr<Touches> touches, bool all_tell) {
@@ -41,34 +47,43 @@ bool SeenMemory::hear() {
       if (one.touch.origin == touch.origin && one.touch.number <= touch.number) one.is_complete = true;
   }
   everything_ |= touches_->take_lost();
-  return open_.size() > before;
+  return everything_ || open_.size() > before;
 }
 
 void SeenMemory::place(const Touch& touch, std::vector<Place>& out) const {
-  for (const auto& [number, region] : regions_) {
-    const std::uint64_t base = by_address_ ? reinterpret_cast<std::uint64_t>(region.base) : 0;
+  const auto add = [&](std::uint32_t number, const Region& region, std::uint64_t base) {
     const std::uint64_t begin = std::max(touch.begin, base);
     const std::uint64_t end = std::min(touch.begin + touch.size, base + region.size);
     if (begin < end) out.push_back({number, begin - base, end - base});
+  };
+  if (naming_ == Naming::Regions) {
+    const auto found = regions_.find(static_cast<std::uint32_t>(touch.begin >> kOffsetBits));
+    if (found != regions_.end()) add(found->first, found->second, name(found->first, 0));
+    return;
   }
+  for (const auto& [number, region] : regions_)
+    add(number, region, naming_ == Naming::Addresses ? reinterpret_cast<std::uint64_t>(region.base) : 0);
 }
 
 // What may have changed since the last look, in order and without overlaps.
 std::vector<SeenMemory::Place> SeenMemory::touched() {
   std::vector<Place> all;
+  for (const Open& one : open_) place(one.touch, all);
   if (everything_ || !all_tell_) {
-    for (const auto& [number, region] : regions_) all.push_back({number, 0, region.size});
-  } else {
-    for (const Open& one : open_) place(one.touch, all);
-    std::sort(all.begin(), all.end());
-    std::size_t kept = 0;
-    for (const Place& one : all) {
-      Place* const last = kept > 0 ? &all[kept - 1] : nullptr;
-      if (last && last->region == one.region && one.begin <= last->end) last->end = std::max(last->end, one.end);
-      else all[kept++] = one;
+    for (const auto& [number, region] : regions_) {
+      if (region.whole) all.push_back({number, 0, region.size});
+      else missed_ = true;
     }
-    all.resize(kept);
   }
+  std::sort(all.begin(), all.end());
+  std::size_t kept = 0;
+  for (const Place& one : all) {
+    Place* const last = kept > 0 ? &all[kept - 1] : nullptr;
+    // What only borders on it is another access: one may have changed something, and the other not yet.
+    if (last && last->region == one.region && one.begin < last->end) last->end = std::max(last->end, one.end);
+    else all[kept++] = one;
+  }
+  all.resize(kept);
   everything_ = false;
   return all;
 }
@@ -100,19 +115,28 @@ void SeenMemory::put_touch(const Open& one, const std::vector<Place>& places, st
   }
 }
 
-// Block by block; stretches that follow each other and are both new, or both old, are one.
-void SeenMemory::look_at(const Place& place, Look& look, Place& last) {
+// Stretches that follow each other and are both new, or both old, are one.
+void SeenMemory::Stretches::add(std::uint32_t region, std::uint64_t begin, std::uint64_t end, bool is_new) {
+  if (now_.end == begin && now_.region == region && is_new_ == is_new) {
+    now_.end = end;
+    return;
+  }
+  close();
+  now_ = {region, begin, end};
+  is_new_ = is_new;
+}
+
+void SeenMemory::Stretches::close() {
+  if (now_.begin == now_.end) return;
+  put(out_, now_.region - last_.region);
+  put(out_, now_.region == last_.region ? now_.begin - last_.end : now_.begin);
+  put(out_, (now_.end - now_.begin) << 1 | (is_new_ ? 1 : 0));
+  last_ = now_;
+}
+
+// Block by block.
+void SeenMemory::look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes) {
   const std::uint8_t* const base = regions_[place.region].base;
-  std::uint64_t begin = place.begin;
-  bool is_new = false;
-  const auto flush = [&](std::uint64_t end) {
-    if (begin == end) return;
-    put(look.ranges, place.region - last.region);
-    put(look.ranges, place.region == last.region ? begin - last.end : begin);
-    put(look.ranges, (end - begin) << 1 | (is_new ? 1 : 0));
-    last = {place.region, begin, end};
-    begin = end;
-  };
   each_block(place.begin, place.end, [&](std::uint64_t at, std::uint64_t end) {
     const std::uint64_t size = end - at;
     Block& shadow = block(place.region, at);
@@ -120,21 +144,20 @@ void SeenMemory::look_at(const Place& place, Look& look, Place& last) {
     std::uint8_t now[kBlock];  // somebody may be writing
     std::memcpy(now, base + at, size);
     const bool changed = (shadow.known & mask(at, end)) != mask(at, end) || std::memcmp(before, now, size) != 0;
-    if (changed != is_new) flush(at);
-    is_new = changed;
+    stretches.add(place.region, at, end, changed);
     if (!changed) return;
     std::memcpy(before, now, size);
-    look.bytes.insert(look.bytes.end(), now, now + size);
+    bytes.insert(bytes.end(), now, now + size);
     shadow.known |= mask(at, end);
   });
-  flush(place.end);
 }
 
 SeenMemory::Look SeenMemory::look() {
   const bool has_news = hear();
   Look look;
-  Place last;
-  for (const Place& one : touched()) look_at(one, look, last);
+  Stretches stretches(look.ranges);
+  for (const Place& one : touched()) look_at(one, stretches, look.bytes);
+  stretches.close();
   // What was looked at before and has not changed since is no news.
   if (!has_news && look.bytes.empty()) look = {};
   if (look.any()) {
@@ -187,6 +210,7 @@ bool SeenMemory::read_touches(const std::vector<std::uint8_t>& touches, std::vec
 std::optional<std::vector<std::uint8_t>> SeenMemory::last_seen(std::uint32_t region, std::uint64_t begin,
                                                                std::uint64_t size) const {
   std::vector<std::uint8_t> out;
+  if (size / kBlock > shadow_.size()) return std::nullopt;  // also if the trace that says so is damaged
   bool known = true;
   each_block(begin, begin + size, [&](std::uint64_t at, std::uint64_t end) {
     const auto found = shadow_.find(key(region, at));

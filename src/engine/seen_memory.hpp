@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/data_log.hpp"
@@ -22,11 +23,18 @@ namespace reprise::engine {
 
 class SeenMemory {
  public:
-  // `by_address`: touches name addresses (a dynamic window), otherwise they count from where the only region begins.
-  explicit SeenMemory(bool by_address = false) : by_address_(by_address) {}
+  // How touches name bytes: counted from where the only region begins, by their addresses (a dynamic window), or by region and
+  // offset (symmetric memory).
+  enum class Naming { Offsets, Addresses, Regions };
+  explicit SeenMemory(Naming naming = Naming::Offsets) : naming_(naming) {}
+  static constexpr unsigned kOffsetBits = 40;
+  static constexpr std::uint64_t name(std::uint32_t region, std::uint64_t offset) {
+    return std::uint64_t{region} << kOffsetBits | offset;
+  }
 
-  // Regions are numbered in the order in which they come, which is the same in every run.
-  void add_region(void* base, std::uint64_t size);
+  // Regions are numbered in the order in which they come, which is the same in every run. `whole`: it may be looked at where
+  // nothing is known of touches; otherwise there is too much in it that is not for others.
+  std::uint32_t add_region(void* base, std::uint64_t size, bool whole = true);
   void remove_region(const void* base);
 
   // -- recording --
@@ -43,6 +51,8 @@ class SeenMemory {
     bool any() const { return !ranges.empty(); }
   };
   Look look();
+  // There were touches that nobody could tell of, where not everything is looked at. Asked once.
+  bool take_missed() { return std::exchange(missed_, false); }
 
   // -- solo replay, and whoever reads a trace --
 
@@ -81,6 +91,7 @@ class SeenMemory {
   struct Region {
     std::uint8_t* base = nullptr;
     std::uint64_t size = 0;
+    bool whole = true;
   };
   struct Place {
     std::uint32_t region = 0;
@@ -90,12 +101,24 @@ class SeenMemory {
       return region != other.region ? region < other.region : begin < other.begin;
     }
   };
+  // The ranges of a look, as they are logged.
+  class Stretches {
+   public:
+    explicit Stretches(std::vector<std::uint8_t>& out) : out_(out) {}
+    void add(std::uint32_t region, std::uint64_t begin, std::uint64_t end, bool is_new);
+    void close();
+
+   private:
+    std::vector<std::uint8_t>& out_;
+    Place now_, last_;
+    bool is_new_ = false;
+  };
   struct Open {
     Touch touch;
     bool is_complete = false;
   };
 
-  static std::uint64_t key(std::uint32_t region, std::uint64_t at) { return std::uint64_t{region} << 40 | at / kBlock; }
+  static std::uint64_t key(std::uint32_t region, std::uint64_t at) { return name(region, at / kBlock); }
   Block& block(std::uint32_t region, std::uint64_t at) { return shadow_[key(region, at)]; }
   // Calls visit(begin, end) for each block of it.
   template <class Visit>
@@ -116,15 +139,16 @@ class SeenMemory {
   void put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
   void forget_complete();
   void place(const Touch& touch, std::vector<Place>& out) const;
-  void look_at(const Place& place, Look& look, Place& last);
+  void look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes);
 
-  bool by_address_;
+  Naming naming_;
   bool all_tell_ = false;
   std::unique_ptr<Touches> touches_;
   std::vector<Open> open_;  // accesses that are told of and may still change something
   std::map<std::uint32_t, Region> regions_;
   std::uint32_t next_region_ = 0;
   bool everything_ = false;  // something could not be told
+  bool missed_ = false;
   std::unordered_map<std::uint64_t, Block> shadow_;
 };
 

@@ -14,7 +14,7 @@
 namespace reprise::engine {
 
 // The one function that belongs to no front end's table: the program names a moment (include/reprise/reprise.h).
-inline constexpr FunctionId kEventFunction = 1023;
+inline constexpr FunctionId kEventFunction = 4095;
 inline constexpr const char* kEventName = "reprise_event";
 
 // The functions a front end can log. Ids are this build's; the trace keeps names.

@@ -11,8 +11,9 @@ namespace reprise::frontends {
 
 const engine::FunctionTable& all_functions();
 
-// MPI's come first, then those of the system, then those of threads. How many MPI has is known to function_table.cpp
-// only, so that the other front ends are the same for every MPI.
+// MPI's come first, then those of OpenSHMEM, of the system, and of threads. How many MPI and OpenSHMEM have is known to
+// function_table.cpp only, so that the other front ends are the same for every MPI.
+extern const engine::FunctionId kFirstOfShmem;
 extern const engine::FunctionId kFirstOfSystem;
 inline engine::FunctionId id_of(sys::Function function) {
   return static_cast<engine::FunctionId>(kFirstOfSystem + static_cast<unsigned>(function));

@@ -13,7 +13,7 @@
 namespace reprise::virtual_world {
 
 inline constexpr int kMostRanks = 64;
-inline constexpr int kMostFunctions = 2048;
+inline constexpr int kMostFunctions = 4096;
 inline constexpr std::uint64_t kStageMagic = 0x31656761745352ull;
 
 enum class SeatState : std::uint32_t {

@@ -127,7 +127,7 @@ def build_program(build, mpi, name, flags=(), output=None, libraries=()):
         raise Failure(f"no program {name}")
     target = Path(output) if output else Path(build) / "test-programs" / mpi / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    newest = max(os.path.getmtime(path) for path in (source, SOURCES / "common.h", SOURCES / "fortran_support.f90"))
+    newest = max(os.path.getmtime(path) for path in (source, *SOURCES.glob("*.h"), SOURCES / "fortran_support.f90"))
     with open(target.parent / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not output and target.exists() and target.stat().st_mtime > newest:

@@ -96,12 +96,15 @@ def follows(some, all_of_them):
     return all(one in rest for one in some)
 
 
-def tree(ranks):
+def launch_tree(scene):
+    launcher, *rest = scene.launch(8, scene.program("tree_search"))
+    return [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
+
+
+def tree(ranks, launch=launch_tree, region=0):
     """Work is stolen. The set replays, and what a victim sees of it is its thief's."""
     def function(scene):
-        launcher, *rest = scene.launch(8, scene.program("tree_search"))
-        parameter = ["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []
-        command = [launcher, *parameter, *rest]
+        command = launch(scene)
         thefts = pieces = right = 0
         for _ in range(scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
@@ -113,7 +116,8 @@ def tree(ranks):
             scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"] for rank in chosen}, outputs, f"ranks {ranks}", replay)
             shown = scene.run([scene.settings.reprise, "show", "--writers", "--json", scene.dir / "trace"])
             scene.check_status(shown, 0, "show --writers")
-            notes = [piece for piece in json.loads(shown.out)["seen"] if piece["begin"] <= NOTE_AT and piece["begin"] + piece["bytes"] >= NOTE_AT + 16]
+            notes = [piece for piece in json.loads(shown.out)["seen"]
+                     if piece["region"] == region and piece["begin"] <= NOTE_AT and piece["begin"] + piece["bytes"] >= NOTE_AT + 16]
             for rank in chosen:
                 seen = []
                 for piece in notes:

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import bad_input
 import cli
+import coarrays
 import divergence
 import explore
 import families
@@ -42,6 +43,7 @@ import random_programs
 import reductions
 import reproducers
 import scale
+import shmem
 import show
 import slurm
 import solo
@@ -66,6 +68,8 @@ SUITES = {
     "threads": threads.cases,
     "solo": solo.cases,
     "onesided": onesided.cases,
+    "shmem": shmem.cases,
+    "coarrays": coarrays.cases,
     "explore": explore.cases,
     "gallery": gallery.cases,
     "lint": lint.cases,

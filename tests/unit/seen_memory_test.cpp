@@ -123,7 +123,7 @@ TEST_F(SeenMemoryTest, AReplayShowsTheSame) {
 
 TEST_F(SeenMemoryTest, RegionsByAddress) {
   std::vector<std::uint8_t> first(100, 0), second(100, 0), other(100, 0), another(100, 0);
-  SeenMemory seen(true), shown(true);
+  SeenMemory seen(SeenMemory::Naming::Addresses), shown(SeenMemory::Naming::Addresses);
   seen.add_region(first.data(), 100), seen.add_region(second.data(), 100);
   shown.add_region(other.data(), 100), shown.add_region(another.data(), 100);
   seen.listen(queue(), true);

@@ -129,8 +129,10 @@ void unsupported(Function function, const char* reason);
 // What the program's own functions do meanwhile may wait for other threads (Session::posted).
 void let_others_post();
 
-// There are windows whose memory this rank sees changed by others (border/windows.hpp): what is new, after each call.
+// There are windows whose memory this rank sees changed by others (border/windows.hpp): what is new, before and after each
+// call.
 inline bool g_looks = false;
+void look_before_call();
 void look_at_windows(Function function);
 
 class Entry {
@@ -170,6 +172,8 @@ class Entry {
     }
     t_inside = true;
     owner_ = true;
+    if (g_looks) [[unlikely]]
+      look_before_call();
     if (t_state.fortran_caller) {
       caller_ = std::exchange(t_state.fortran_caller, nullptr);
       through_fortran_ = true;

@@ -37,6 +37,7 @@ void* variable(const char* name) { return symbol(name, RTLD_DEFAULT); }
 }  // namespace
 
 void* find_symbol(const char* name) { return symbol(name); }
+void* find_variable(const char* name) { return variable(name); }
 
 void* look_up(const char* name) {
   if (void* found = symbol(name)) return found;

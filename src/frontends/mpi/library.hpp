@@ -23,6 +23,7 @@ enum class Flavor : std::uint8_t { Mpi = 0, Pmpi = 1 };
 
 // Null if no loaded library has it.
 void* find_symbol(const char* name);
+void* find_variable(const char* name);
 // Look a function up; end the process with a clear sentence if there is none (the program could not go on either).
 void* look_up(const char* name);
 void* look_up(Function function, Flavor flavor);

@@ -13,7 +13,8 @@ using engine::Session;
 // A test in progress. Recording: what it answered is counted. Replaying: what it must answer is known.
 class Poll {
  public:
-  Poll(Entry& entry, const Call& call) {
+  template <class AnyEntry>  // of this front end, or OpenSHMEM's
+  Poll(AnyEntry& entry, const Call& call) {
     Session& session = Session::get();
     if (entry.recording()) {
       if (session.orders_posts()) session.begin_poll();  // before the lock: others want that while they hold the order

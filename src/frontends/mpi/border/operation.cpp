@@ -115,11 +115,11 @@ void Operation::log_sent() const {
 
 // Whether the program computed what it did in the recorded run shows when it sends it. But an address is another one in
 // every run, and so is memory that once held one and was never written to.
-void Operation::sends_other_bytes(const virtual_world::Message& recorded) const {
+void sends_other_bytes(std::uint64_t size, const std::vector<DataRun>& runs, const virtual_world::Message& recorded) {
   static std::atomic<bool> warned{false};
   Session& session = Session::get();
-  const auto bytes = static_cast<std::int64_t>(outgoing_.content.bytes);
-  const bool has_address = holds_address(outgoing_runs());
+  const auto bytes = static_cast<std::int64_t>(size);
+  const bool has_address = holds_address(runs);
   if (!session.compares_sent() || (bytes == recorded.bytes && has_address)) {
     if (!warned.exchange(true))
       session.supervisor().warn("sends other bytes than in the recorded run, from call " +
@@ -137,7 +137,7 @@ void Operation::sends_other_bytes(const virtual_world::Message& recorded) const 
 void Operation::begins(std::optional<virtual_world::Ticket> ticket) {
   if (outgoing_.compared) {
     const virtual_world::Message recorded = trace_provider().sent();
-    if (recorded != message()) sends_other_bytes(recorded);
+    if (recorded != message()) sends_other_bytes(outgoing_.content.bytes, outgoing_runs(), recorded);
   }
   virtual_world::Companions* const others = companions();
   if (!others) return;

@@ -188,7 +188,6 @@ class Operation {
   std::vector<engine::DataRun> outgoing_runs() const;
   virtual_world::Message message() const;
   std::optional<virtual_world::Channel> channel_of(std::optional<int> tag) const;
-  void sends_other_bytes(const virtual_world::Message& recorded) const;
   int log_later(int rc, const MPI_Request* request, bool persistent);
   static void log_failed_post(int rc);
   int logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), void* object);
@@ -223,6 +222,9 @@ virtual_world::TraceProvider& trace_provider();
 void show_status(const virtual_world::Status& status, MPI_Status* out);
 void show_empty_status(MPI_Status* out, int source = MPI_ANY_SOURCE);
 int raise_again(MPI_Comm comm, int error);
+
+// Solo: the call that is being made sends something else than in the recorded run.
+void sends_other_bytes(std::uint64_t bytes, const std::vector<engine::DataRun>& runs, const virtual_world::Message& recorded);
 
 // A question whose answer is one number. Recording: `call` asks the library.
 int log_number(int rc, std::int64_t answer);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <unordered_map>
 
 #include "base/spin.hpp"
 #include "engine/process_info.hpp"
@@ -40,8 +41,6 @@ std::shared_ptr<BorderWindow> find(MPI_Win win) {
   return found == windows().all.end() ? nullptr : found->second;
 }
 
-bool follows_values() { return Session::get().solo() || Session::get().records_data(); }
-
 // --- who listens ----------------------------------------------------------------------------------------------------
 
 // What the members of a new window tell each other.
@@ -70,36 +69,62 @@ void introduce(BorderWindow& window, MPI_Comm comm, std::int64_t unit) {
   std::vector<Introduction> all(static_cast<std::size_t>(blocks_in(comm)));
   using Allgather = int (*)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
   const OwnLook look;
-  const int rc = library_function<Allgather>(Function::Allgather)(&mine, sizeof mine, handles().byte, all.data(), sizeof mine,
-                                                                  handles().byte, comm);
-  if (rc != MPI_SUCCESS) all.clear();
-  bool all_tell = rc == MPI_SUCCESS;
+  const auto gather = [&](const void* from, void* into, int bytes) {
+    return library_function<Allgather>(Function::Allgather)(from, bytes, handles().byte, into, bytes, handles().byte, comm);
+  };
+  if (gather(&mine, all.data(), sizeof mine) != MPI_SUCCESS) all.clear();
+  char tells = 1;  // whom it can tell, it will
   for (const Introduction& one : all) {
     BorderWindow::Peer peer;
     peer.rank = one.rank;
     peer.number = one.number;
     peer.unit = one.unit;
-    all_tell &= one.machine == mine.machine;
     char name[64];
     queue_name(name, one.rank, one.number);
     if (one.listens && one.machine == mine.machine && dir >= 0)
       if (auto joined = Touches::join(dir, name)) peer.queue = std::move(*joined);
+    if (one.listens && !peer.queue) tells = 0;
     window.peers.push_back(std::move(peer));
   }
-  library_function<int (*)(MPI_Comm)>(Function::Barrier)(comm);
+  std::vector<char> all_tell(all.size());
+  const bool heard = gather(&tells, all_tell.data(), 1) == MPI_SUCCESS && !all.empty();
   if (own) unlinkat(dir, own_name, 0);
   if (dir >= 0) close(dir);
-  if (window.seen) window.seen->listen(std::move(own), all_tell);
+  if (window.seen)
+    window.seen->listen(std::move(own), heard && std::all_of(all_tell.begin(), all_tell.end(), [](char one) { return one != 0; }));
 }
 
 }  // namespace
 
-int window_made(int rc, MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo) {
-  if (rc != MPI_SUCCESS) return rc;
-  if (g_world_is_the_library) {
-    not_solo("windows of an explored run");  // what is in them, the explorer knows
-    return rc;
-  }
+bool follows_values() { return Session::get().solo() || Session::get().records_data(); }
+
+namespace {
+
+constexpr std::uint64_t kSymmetricMemory = UINT64_MAX;  // in place of a handle
+
+void add_window(std::uint64_t handle, std::shared_ptr<BorderWindow> window) {
+  const Spin spin(&windows().lock);
+  windows().all[handle] = std::move(window);
+  g_looks = follows_values();
+}
+
+}  // namespace
+
+std::shared_ptr<BorderWindow> make_symmetric_memory() {
+  auto window = std::make_shared<BorderWindow>();
+  if (follows_values()) window->seen = std::make_unique<SeenMemory>(SeenMemory::Naming::Regions);
+  if (!Session::get().solo()) introduce(*window, handles().comm_world, 1);
+  add_window(kSymmetricMemory, window);
+  return window;
+}
+
+void forget_symmetric_memory() {
+  const Spin spin(&windows().lock);
+  windows().all.erase(kSymmetricMemory);
+}
+
+void window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo) {
+  if (g_world_is_the_library) return not_solo("windows of an explored run");  // what is in them, the explorer knows
   auto window = std::make_shared<BorderWindow>();
   {
     const Spin spin(&windows().lock);
@@ -109,7 +134,7 @@ int window_made(int rc, MPI_Win win, MPI_Comm comm, const WindowMemory& memory, 
   window->is_allocated = memory.flavor == MPI_WIN_FLAVOR_ALLOCATE;
   window->base = memory.base;
   if (follows_values()) {
-    window->seen = std::make_unique<SeenMemory>(window->by_address);
+    window->seen = std::make_unique<SeenMemory>(window->by_address ? SeenMemory::Naming::Addresses : SeenMemory::Naming::Offsets);
     const auto size = static_cast<std::uint64_t>(memory.size > 0 ? memory.size : 0);
     if (!window->by_address) window->seen->add_region(memory.base, size);
     // What is in new memory is nobody's to say; in a replay it must be the same (OPR, section 7).
@@ -120,10 +145,7 @@ int window_made(int rc, MPI_Win win, MPI_Comm comm, const WindowMemory& memory, 
   } else {
     introduce(*window, comm, memory.unit);
   }
-  const Spin spin(&windows().lock);
-  windows().all[handle_key(win)] = std::move(window);
-  g_looks = follows_values();
-  return MPI_SUCCESS;
+  add_window(handle_key(win), std::move(window));
 }
 
 void window_goes(MPI_Win win) {
@@ -166,14 +188,20 @@ thread_local std::int64_t t_looks __attribute__((tls_model("initial-exec"))) = 0
 // What ranks that are replayed together count accesses with (Companions).
 constexpr std::uint64_t kAccesses = UINT64_MAX;
 
-void log_look(BorderWindow& window) {
+// The program may have read it before its next call, as one does that loads a variable again and again, with MPI_Win_sync in
+// between: between the look at the end of one call and the next call something has come.
+constexpr std::int64_t kMaybeSeen = 1;
+
+void log_look(BorderWindow& window, std::int64_t certainty = 0) {
   const Spin spin(&window.lock);
   if (!window.seen->may_have_changed()) return;
   const SeenMemory::Look look = window.seen->look();
+  if (window.seen->take_missed())
+    not_solo("so many accesses between two calls, or from another machine, that those to static data could not be told");
   if (!look.any()) return;
   Session& session = Session::get();
   const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
-  const std::int64_t fields[] = {t_looks, window.number, event};
+  const std::int64_t fields[] = {t_looks, window.number, event, certainty};
   const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
   const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
                                   {look.bytes.data(), look.bytes.size()},
@@ -194,7 +222,6 @@ void show_look(const engine::DataEntry& entry, const std::vector<std::shared_ptr
     session.supervisor().trouble("window " + std::to_string(entry.field(1)) + " is not as large as in the recorded run");
 }
 
-// Accesses show nothing yet.
 bool is_access(Function function) {
   switch (function) {
     case Function::Put:
@@ -219,10 +246,6 @@ bool is_access(Function function) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<std::shared_ptr<BorderWindow>> seen_windows() {
   std::vector<std::shared_ptr<BorderWindow>> all;
   const Spin spin(&windows().lock);
@@ -242,21 +265,97 @@ bool anything_new() {
 
 }  // namespace
 
-void look_at_windows(Function function) {
-  if (is_access(function)) return;
+namespace {
+
+thread_local std::vector<engine::DataEntry> t_late;  // replaying: what is shown before the next call
+thread_local bool t_shown_before = false;            // and before this one something was
+
+// Whether the program has seen it shows in what it did next: after two calls as these, something that it never did where
+// nothing was new. If these calls are new as well, it has not: a valid program reads only what a synchronisation has shown.
+class NextCalls {
+ public:
+  // After each look. True: the program did something new next.
+  bool look(bool nothing_new) {
+    engine::Replayer& log = Session::get().replayer();
+    const std::uint64_t here = log.last_site();
+    std::vector<std::uint32_t>& usual = usual_[before_ << 32 | here];
+    before_ = here;
+    const std::uint32_t next = log.next_site();
+    const bool known = std::find(usual.begin(), usual.end(), next) != usual.end();
+    if (nothing_new && !known) usual.push_back(next);
+    return !known && !usual.empty();
+  }
+
+ private:
+  std::uint64_t before_ = engine::kNoSite;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> usual_;
+};
+thread_local NextCalls t_next_calls;
+
+void show_looks() {
+  std::vector<engine::DataEntry> all;
+  for (engine::DataEntry entry; Session::get().values().seen(t_looks, entry);) all.push_back(std::move(entry));
+  const bool something_else = t_next_calls.look(all.empty() && !std::exchange(t_shown_before, false));
+  for (engine::DataEntry& entry : all) {
+    if (entry.field(3) != kMaybeSeen || something_else) show_look(entry, seen_windows());
+    else t_late.push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+void look_before_call() {
+  if (engine::mode() == Mode::Record && anything_new()) {
+    for (const auto& window : seen_windows()) log_look(*window, kMaybeSeen);
+  } else if (!t_late.empty()) {
+    const auto all = seen_windows();
+    for (const engine::DataEntry& entry : t_late) show_look(entry, all);
+    t_late.clear();
+    t_shown_before = true;
+  }
+}
+
+void look_at_windows() {
   ++t_looks;
   if (engine::mode() == Mode::Record && anything_new()) {
     for (const auto& window : seen_windows()) log_look(*window);
   } else if (engine::mode() == Mode::Replay) {
-    engine::DataEntry entry;
-    while (Session::get().values().seen(t_looks, entry)) show_look(entry, seen_windows());
+    show_looks();
   }
+}
+
+// An access shows nothing yet.
+void look_at_windows(Function function) {
+  if (is_access(function)) {
+    ++t_looks;
+    if (engine::mode() == Mode::Replay) show_looks();
+    return;
+  }
+  look_at_windows();
   if (function != Function::Win_free) return;
   const Spin spin(&windows().lock);
   std::erase_if(windows().all, [](const auto& one) { return one.second->is_over; });
 }
 
 // --- accesses -------------------------------------------------------------------------------------------------------
+
+std::uint32_t begin_access() {
+  if (virtual_world::Companions* const others = companions()) others->enters(kAccesses, provider().rank());
+  return windows().accesses.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void BorderWindow::tell(Peer& peer, std::uint32_t number, std::uint64_t begin, std::uint64_t size) {
+  peer.told = number;
+  const auto origin = static_cast<std::uint32_t>(Session::get().rank());
+  if (size > 0 && !peer.queue->add({begin, size, origin, number})) peer.lost = true;
+}
+
+void BorderWindow::tell_completion(Peer& peer) {
+  const auto origin = static_cast<std::uint32_t>(Session::get().rank());
+  if (!peer.queue->add({0, 0, origin, peer.told}) || peer.lost) peer.queue->lose();
+  peer.told = 0;
+  peer.lost = false;
+}
 
 WindowAccess::WindowAccess(MPI_Win win, int target, MPI_Aint disp, MPI_Count count, MPI_Datatype type)
     : window_(find(win)), target_(target), disp_(disp), count_(count), type_(type), follows_values_(follows_values()) {
@@ -265,23 +364,19 @@ WindowAccess::WindowAccess(MPI_Win win, int target, MPI_Aint disp, MPI_Count cou
 
 // Before the library knows of it.
 void WindowAccess::tell() {
-  if (!writes_ || target_ < 0 || static_cast<std::size_t>(target_) >= window_->peers.size() || count_ <= 0) {
-    windows().accesses.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  const std::uint32_t number = windows().accesses.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint32_t number = begin_access();
+  if (!writes_ || target_ < 0 || static_cast<std::size_t>(target_) >= window_->peers.size() || count_ <= 0) return;
   BorderWindow::Peer& peer = window_->peers[static_cast<std::size_t>(target_)];
   const std::int64_t event = static_cast<std::int64_t>(Session::get().recorder().events()) - 1;
-  operation_.goes_to({event, number, peer.rank, peer.number, disp_ * (window_->by_address ? 1 : peer.unit)});
+  const std::int64_t start = disp_ * (window_->by_address ? 1 : peer.unit);
+  operation_.goes_to({event, number, peer.rank, peer.number, start});
   if (!peer.queue) return;
   const auto layout = layout_of(type_);
-  const auto origin = static_cast<std::uint32_t>(Session::get().rank());
   const Spin spin(&window_->lock);
   peer.told = number;
   const auto touches = [&](std::int64_t begin, std::uint64_t size) {
-    if (size > 0 && !peer.queue->add({static_cast<std::uint64_t>(begin), size, origin, number})) peer.lost = true;
+    BorderWindow::tell(peer, number, static_cast<std::uint64_t>(begin), size);
   };
-  const std::int64_t start = disp_ * (window_->by_address ? 1 : peer.unit);
   const auto elements = static_cast<std::uint64_t>(count_);
   if (layout->solid) return touches(start, elements * layout->size);
   if (!layout->known) {
@@ -323,14 +418,14 @@ int WindowAccess::pend_request(int rc, const MPI_Request* request) {
 }
 
 int WindowAccess::answer() {
-  if (virtual_world::Companions* const others = companions()) others->enters(kAccesses, provider().rank());
+  begin_access();
   Operation later = operation_.without_results();
   const int rc = operation_.answer(MPI_STATUS_IGNORE);
   return window_ ? pend(rc, std::move(later)) : rc;
 }
 
 int WindowAccess::answer_later(MPI_Request* request) {
-  if (virtual_world::Companions* const others = companions()) others->enters(kAccesses, provider().rank());
+  begin_access();
   const int rc = operation_.answer_later(request, false);
   return window_ ? pend_request(rc, request) : rc;
 }
@@ -357,14 +452,10 @@ int WindowCompletion::tell(int rc) {
   for (const BorderWindow::Pending& one : requests_)
     border_requests().completed(one.handle, one.request, MPI_SUCCESS, empty, false);
   if (where_ == Where::Here) return rc;
-  const auto origin = static_cast<std::uint32_t>(Session::get().rank());
   const Spin spin(&window_->lock);
   for (std::size_t i = 0; i < window_->peers.size(); ++i) {
     BorderWindow::Peer& peer = window_->peers[i];
-    if ((target_ != kEveryTarget && static_cast<std::size_t>(target_) != i) || peer.told == 0) continue;
-    if (!peer.queue->add({0, 0, origin, peer.told}) || peer.lost) peer.queue->lose();
-    peer.told = 0;
-    peer.lost = false;
+    if ((target_ == kEveryTarget || static_cast<std::size_t>(target_) == i) && peer.told != 0) BorderWindow::tell_completion(peer);
   }
   return rc;
 }

@@ -34,7 +34,11 @@ struct BorderWindow {
     MPI_Request handle{};
   };
 
-  std::int64_t number = 0;  // counts the windows of this rank
+  // Under the lock: access `number` of this rank touches these bytes of a peer's; all of them to this peer are complete.
+  static void tell(Peer& peer, std::uint32_t number, std::uint64_t begin, std::uint64_t size);
+  static void tell_completion(Peer& peer);
+
+  std::int64_t number = 0;  // counts the windows of this rank; 0: its symmetric memory (frontends/shmem)
   bool by_address = false;
   bool is_allocated = false;  // its memory goes when it does
   bool is_over = false;
@@ -47,6 +51,16 @@ struct BorderWindow {
 };
 
 inline constexpr int kEveryTarget = -1;
+
+// This rank's values are recorded, or it is replayed from them.
+bool follows_values();
+// This rank makes an access, to whatever window: its number while it is recorded.
+std::uint32_t begin_access();
+// What is new in all of this rank's windows: logged or, in a replay, shown.
+void look_at_windows();
+// What OpenSHMEM makes accessible is one window more, whose regions are the symmetric objects. Collective.
+std::shared_ptr<BorderWindow> make_symmetric_memory();
+void forget_symmetric_memory();
 
 class WindowAccess {
  public:
@@ -123,7 +137,7 @@ struct WindowMemory {
   MPI_Aint size = 0;
   std::int64_t unit = 1;
 };
-int window_made(int rc, MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
+void window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
 // Around the library's call.
 void window_goes(MPI_Win win);
 void memory_attached(MPI_Win win, void* base, MPI_Aint size);

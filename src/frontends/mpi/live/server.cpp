@@ -146,12 +146,6 @@ void reap(Stage* stage) {
 
 }  // namespace
 
-void refuse(const char* call, const char* reason) {
-  Stage* const stage = actor().stage();
-  std::snprintf(stage->refusal, sizeof stage->refusal, "%s: %s cannot be explored yet", call, reason);
-  _exit(125);
-}
-
 void put_everything();
 
 namespace {
@@ -168,6 +162,14 @@ Stage* enter_stage() {
 }
 
 }  // namespace
+
+// Also of a process that never comes to MPI_Init.
+void refuse(const char* call, const char* reason) {
+  Stage* stage = actor().stage();
+  if (!stage) stage = enter_stage();
+  std::snprintf(stage->refusal, sizeof stage->refusal, "%s: %s cannot be explored yet", call, reason);
+  _exit(125);
+}
 
 void called_early(Function function, const void* caller) {
   Stage* const stage = enter_stage();
