@@ -103,6 +103,7 @@ void name_notes(const std::vector<TraceNote>& notes) {
       say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
     else if (note.key == "not-replayable")
       say("this run cannot be replayed: {} (rank {})", printable(note.text), note.rank);
+    else if (note.key == "not-solo") say("ranks cannot be replayed alone: {}", not_solo_text(note));
     else say("rank {}: {}", note.rank, printable(note.text));
   }
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "analyze/call_places.hpp"
+#include "analyze/unseen_changes.hpp"
 #include "analyze/writers.hpp"
 #include "base/text.hpp"
 #include "cli/speech.hpp"
@@ -44,7 +45,7 @@ Json as_json(const Writing& one, const CallPlaces& places) {
 // How much each has seen of whom.
 void print_summary(const std::map<std::uint32_t, std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>>& totals) {
   for (const auto& [rank, sources] : totals) {
-    fmt::print("rank {} saw in its windows\n", rank);
+    fmt::print("rank {} saw in its memory\n", rank);
     for (const auto& [who, amount] : sources)
       fmt::print("  {:>12} bytes in {} from {}\n", with_thousands(amount.second), counted(amount.first, "piece"), who);
   }
@@ -86,8 +87,8 @@ int show_writers(const OpenTrace& trace, const std::vector<std::uint32_t>& reade
   } else {
     print_summary(totals);
     for (const Writing& one : shown)
-      fmt::print("rank {}, call {} {}: window {}{}, bytes {}-{}{} from {}\n", one.rank, one.call, places.text(one.rank, one.thread, one.call),
-                 one.window, one.region > 0 ? fmt::format(", memory {}", one.region) : "", one.begin, one.begin + one.size - 1,
+      fmt::print("rank {}, call {} {}: {}{} from {}\n", one.rank, one.call, places.text(one.rank, one.thread, one.call),
+                 analyze::name_of_memory(one.window, one.region, one.begin, one.size),
                  one.bytes.empty() || one.bytes.size() > 16 ? "" : fmt::format(" ({:02x})", fmt::join(one.bytes, " ")), source(one, places));
     for (const auto& [rank, count] : of_rank)
       if (count > limit) fmt::print("rank {}: {} more (--limit 0 shows all)\n", rank, with_thousands(count - limit));

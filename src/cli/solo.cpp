@@ -73,9 +73,10 @@ void refuse_what_cannot_run_alone(const OpenTrace& trace, std::uint32_t rank) {
   auto data = engine::DataReader::open(trace.fd.get(), {trace.manifest.trace_id, rank, trace::kDataStream});
   if (!data) fail("{}/{}", printable(trace.path), data.error().what);
   if (const auto first = data->next(); !first) fail("{}/{}", printable(trace.path), first.error().what);
-  for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest))
-    if (note.rank == rank && (note.key == "not-solo" || note.key == "no-data"))
-      fail("rank {} cannot be replayed alone: {}", rank, printable(note.text));
+  for (const TraceNote& note : read_trace_notes(trace.fd.get(), trace.manifest)) {
+    if (note.rank == rank && note.key == "no-data") fail("rank {} cannot be replayed alone: {}", rank, printable(note.text));
+    if (note.rank == rank && note.key == "not-solo") fail("rank {} cannot be replayed alone: {}", rank, not_solo_text(note));
+  }
 }
 
 std::vector<std::uint32_t> ranks_in_list(const OpenTrace& trace, const std::string& list) {

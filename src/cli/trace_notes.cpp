@@ -1,5 +1,6 @@
 #include "cli/trace_notes.hpp"
 
+#include "analyze/note_fields.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/speech.hpp"
@@ -18,6 +19,14 @@ std::vector<TraceNote> read_trace_notes(int dir_fd, const trace::Manifest& manif
     if (rank && *rank <= UINT32_MAX) notes.push_back({static_cast<std::uint32_t>(*rank), fields[1], fields[2]});
   }
   return notes;
+}
+
+std::string not_solo_text(const TraceNote& note) {
+  analyze::NoteFields fields(note.text);
+  const std::string what = printable(fields.next());
+  analyze::SourceLines lines;
+  const analyze::SourceLine* const line = fields.site(lines);
+  return line ? what + " at " + line->text() : what;
 }
 
 std::vector<analyze::DeadlockNote> deadlock_notes(const std::vector<TraceNote>& notes) {

@@ -23,6 +23,9 @@ struct TraceNote {
 // What does not fit is skipped: a rank may have been killed in the middle of a line.
 std::vector<TraceNote> read_trace_notes(int dir_fd, const trace::Manifest& manifest);
 
+// Of a note "not-solo": why a rank cannot be replayed alone, and where that is in the source.
+std::string not_solo_text(const TraceNote& note);
+
 // Those about deadlocks among threads; and what a person wants to know of them.
 std::vector<analyze::DeadlockNote> deadlock_notes(const std::vector<TraceNote>& notes);
 void say_deadlocks(const std::vector<analyze::DeadlockNote>& notes);

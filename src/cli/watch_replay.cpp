@@ -2,6 +2,8 @@
 
 #include <sys/wait.h>
 
+#include "analyze/call_places.hpp"
+#include "analyze/unseen_changes.hpp"
 #include "base/text.hpp"
 #include "cli/launch.hpp"
 #include "cli/speech.hpp"
@@ -34,6 +36,19 @@ std::vector<analyze::DeadlockNote> deadlock_notes(const OpenTrace& trace, const 
   return notes.empty() ? monitor.deadlocks() : notes;
 }
 
+// A program that loads from its windows without a call of MPI in between reads what no call has shown it.
+void say_what_changed(const OpenTrace& trace, std::uint32_t rank, std::uint64_t last_call) {
+  const auto changes = analyze::changes_after(trace.fd.get(), trace.manifest.trace_id, rank, last_call);
+  if (changes.empty()) return;
+  analyze::CallPlaces places;
+  places.want(rank, 0, last_call);
+  if (!places.read(trace.fd.get(), trace.manifest.trace_id)) return;
+  const analyze::UnseenChange& first = changes.front();
+  say("{} of rank {} changed between call {} {} and the next one", analyze::name_of_memory(first.window, first.region, first.begin, first.size),
+      rank, last_call, places.text(rank, 0, last_call));
+  say("if the program loads them there, without a call that synchronises, such loads are not recorded: docs/solo.md, One-sided communication");
+}
+
 int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& trace, const Recorded& recorded) {
   const report::TraceRef ref{trace.fd.get(), trace.manifest.trace_id};
   const MonitoredRank& at = monitor.ranks()[verdict.rank];
@@ -41,7 +56,10 @@ int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& tr
     case Verdict::Kind::Trouble:
       say("rank {} cannot be replayed: {}", verdict.rank, printable(verdict.text));
       return kTrouble;
-    case Verdict::Kind::Diverged: report::print_divergence(verdict.rank, verdict.report, ref); break;
+    case Verdict::Kind::Diverged:
+      report::print_divergence(verdict.rank, verdict.report, ref);
+      if (verdict.report.event > 0) say_what_changed(trace, verdict.rank, verdict.report.event - 1);
+      break;
     case Verdict::Kind::Stalled:
       say("the replay cannot go on at rank {}: {}", verdict.rank, verdict.text);
       report_places(monitor, trace);
@@ -51,6 +69,7 @@ int conclude(const Verdict& verdict, const Monitor& monitor, const OpenTrace& tr
           verdict.rank, verdict.text, recorded.seconds);
       report::print_no_further_call(verdict.rank, at.event, "it computes or waits outside of MPI", ref);
       report_places(monitor, trace);
+      if (at.event > 0) say_what_changed(trace, verdict.rank, at.event - 1);
       break;
     case Verdict::Kind::Lingers:
       say("the replay diverged: all ranks have ended, but the command goes on; the recorded run took {:.1f} s",

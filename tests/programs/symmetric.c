@@ -376,6 +376,17 @@ static void own(void) {
   }
 }
 
+// Another PE's memory, by loads and stores.
+static void pointer(void) {
+  long* const there = shmem_ptr(slots, right());
+  long* const heap = shmem_malloc(sizeof(long));
+  long* const far = shmem_ptr(heap, right());
+  say("pointers %d %d", there != NULL, far != NULL);
+  if (far) *far = ticket();
+  shmem_barrier_all();
+  show("stored", heap, 1);
+}
+
 int main(int argc, char** argv) {
   const char* const part = argc > 2 ? argv[2] : "waits";
   int provided = -1;
@@ -392,6 +403,7 @@ int main(int argc, char** argv) {
   if (strcmp(part, "contexts") == 0) contexts();
   if (strcmp(part, "memory") == 0) memory();
   if (strcmp(part, "own") == 0) own();
+  if (strcmp(part, "pointer") == 0) pointer();
   if (strcmp(part, "mixed") == 0) {
     waits();
     hear_everybody(100);

@@ -76,6 +76,16 @@ def writers(scene):
     scene.remark = f"{pieces} values, all from the right PE"
 
 
+def pointer(scene):
+    """Memory that is stored to without a call: the line is named, and the PE is not replayed."""
+    result, _ = scene.record(start(scene, PES, "symmetric", "pointer"), words=("--data", "all"))
+    scene.check_status(result, 0, "record")
+    refused, _ = scene.solo(1)
+    for said in (result, refused):
+        scene.check("cannot be replayed alone: shmem_ptr" in said.err and "symmetric.c:" in said.err, "the line is not named", said)
+    scene.check(refused.status == 125, "not refused", refused)
+
+
 def launch_tree(scene):
     return start(scene, 8, "tree_search_shmem")
 
@@ -89,6 +99,6 @@ def cases(mpi):
     if mpi != "openmpi":
         return []  # MPICH has no OpenSHMEM
     listed = {part: everybody(part) for part in PARTS}
-    listed |= {"some-pes": some, "without-values": without_values, "writers": writers, "explored": explored}
+    listed |= {"some-pes": some, "without-values": without_values, "writers": writers, "explored": explored, "pointer": pointer}
     listed |= {f"tree-{len(pes.split(','))}": tree(pes, launch_tree, 1) for pes in ("3", "1,5", "0,2,4,6")}
     return [Case("shmem", mpi, name, function) for name, function in listed.items()]

@@ -108,14 +108,13 @@ void* pointer_to(Entry& entry, const void* address, int pe, FunctionRef<void*()>
   if (is_solo()) return pe == mpi::trace_provider().rank() ? const_cast<void*>(address) : nullptr;
   void* const pointer = real();
   if (pointer && records() && pe != static_cast<int>(Session::get().rank()))
-    mpi::not_solo("shmem_ptr: loads and stores in another PE's memory");
-  static_cast<void>(entry);
+    mpi::not_solo("shmem_ptr: loads and stores in another PE's memory", entry.caller());
   return pointer;
 }
 
 void unsupported(Entry& entry, Real real) {
   entry.begin(mpi::Call());
-  if (records()) mpi::not_solo(entry.name());
+  if (records()) mpi::not_solo(entry.name(), entry.caller());
   if (!is_solo()) real();
   entry.end();
 }

@@ -1,11 +1,20 @@
 // Runs when the preload library is loaded, into whatever process that may be.
 #include "frontends/sys/load.hpp"
 
+#include <malloc.h>
+
 #include "frontends/sys/read.hpp"
 #include "frontends/sys/virtual_time.hpp"
 #include "frontends/threads/sync.hpp"
 
 namespace {
+
+// What a program sends without having written to it is what the memory held before, and there the MPI library has had a hand in
+// it, which is not there in a solo replay. Large blocks are zeros instead: malloc takes them from the system, always.
+void take_large_blocks_from_the_system() {
+  constexpr int kLarge = 128 << 10;  // malloc's own limit, before it raises it
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+}
 
 // Reads the settings before the program changes its environment, and registers for exit before the program does.
 __attribute__((constructor)) void arm() {
@@ -15,6 +24,8 @@ __attribute__((constructor)) void arm() {
     reprise::sys::begin_virtual_time();
     reprise::sys::write_nowhere();
   }
+  const reprise::engine::Configuration& settings = reprise::engine::Session::get().configuration();
+  if (!settings.data.empty() || settings.solo_rank) take_large_blocks_from_the_system();
   reprise::sys::find_clocks();
   reprise::sys::find_random_sources();
   reprise::sys::find_random_devices();

@@ -1,5 +1,6 @@
 #include "frontends/mpi/border/border.hpp"
 
+#include "base/site_text.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/border/layout.hpp"
 #include "frontends/mpi/border/operation.hpp"
@@ -48,16 +49,17 @@ void describe_world() {
 
 }  // namespace
 
-// `what` is a literal: each is noted once.
-void not_solo(const char* what) {
+void not_solo(const char* what, const void* caller) {
   static std::atomic<const char*> noted[64];
   for (std::atomic<const char*>& slot : noted) {
     const char* empty = nullptr;
     if (slot.compare_exchange_strong(empty, what)) break;
     if (empty == what) return;
   }
-  Session::Lock lock(Session::get());
-  Session::get().note("not-solo", what);
+  if (!caller) caller = t_state.caller;
+  static LoadedModule room;  // too large for some stacks
+  Session::Lock lock(Session::get(), true);
+  Session::get().note("not-solo", std::string(what) + '|' + site_text(reinterpret_cast<std::uint64_t>(caller), room));
 }
 
 void record_at_border() {

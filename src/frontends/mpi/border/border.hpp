@@ -19,8 +19,8 @@ void leave_border();
 // Solo replay: after MPI_Init has made this process a singleton, before anything is asked.
 void stand_alone();
 
-// This recording cannot be replayed rank by rank: the trace says why.
-void not_solo(const char* what);
+// This recording cannot be replayed rank by rank: the trace says why, and where. `what` is a literal: each is noted once.
+void not_solo(const char* what, const void* caller = nullptr);
 
 // The parts of it, for both sides or for solo replay.
 void put_completion_at_border(bool solo);     // completion.cpp
