@@ -49,6 +49,7 @@ bench: build
 	python3 bench/run_explore_bench.py --build $(BUILD)
 	python3 bench/run_verify_bench.py --build $(BUILD)
 	python3 bench/run_check_bench.py --build $(BUILD)
+	python3 bench/run_onesided_bench.py --build $(BUILD)
 
 # Our own code and its unit tests under ASan with UBSan, and under TSan.
 sanitize: setup

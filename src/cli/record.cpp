@@ -98,7 +98,7 @@ void name_notes(const std::vector<TraceNote>& notes) {
   std::set<std::string> named;
   for (const TraceNote& note : notes) {
     if (!named.insert(note.key + note.text).second) continue;
-    if (note.key == "deadlock" || note.key.starts_with("finding")) continue;
+    if (note.key == "deadlock" || note.key == "shadow" || note.key.starts_with("finding")) continue;
     if (note.key == "unsupported")
       say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
     else if (note.key == "not-replayable")

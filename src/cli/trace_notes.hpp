@@ -16,7 +16,7 @@ namespace reprise::cli {
 
 struct TraceNote {
   std::uint32_t rank = 0;
-  std::string key;  // "unsupported", "not-replayable", "problem", "deadlock"
+  std::string key;  // "unsupported", "not-replayable", "problem", "deadlock", "shadow" (bytes of shadow memory)
   std::string text;
 };
 

@@ -158,6 +158,7 @@ SeenMemory::Look SeenMemory::look() {
   Stretches stretches(look.ranges);
   for (const Place& one : touched()) look_at(one, stretches, look.bytes);
   stretches.close();
+  most_blocks_ = std::max(most_blocks_, shadow_.size());
   // What was looked at before and has not changed since is no news.
   if (!has_news && look.bytes.empty()) look = {};
   if (look.any()) {

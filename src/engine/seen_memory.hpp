@@ -80,7 +80,8 @@ class SeenMemory {
   // Shows the rank what it saw then. False: the trace does not fit.
   bool show(const std::vector<std::uint8_t>& ranges, const std::vector<std::uint8_t>& bytes);
 
-  std::uint64_t shadow_bytes() const { return shadow_.size() * sizeof(Block); }
+  // The most that it has been so far.
+  std::uint64_t shadow_bytes() const { return most_blocks_ * sizeof(Block); }
 
  private:
   static constexpr std::uint64_t kBlock = 64;
@@ -149,6 +150,7 @@ class SeenMemory {
   std::uint32_t next_region_ = 0;
   bool everything_ = false;  // something could not be told
   bool missed_ = false;
+  std::size_t most_blocks_ = 0;
   std::unordered_map<std::uint64_t, Block> shadow_;
 };
 

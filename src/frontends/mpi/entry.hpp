@@ -132,7 +132,7 @@ void let_others_post();
 // There are windows whose memory this rank sees changed by others (border/windows.hpp): what is new, before and after each
 // call.
 inline bool g_looks = false;
-void look_before_call();
+void look_before_call(Function function);
 void look_at_windows(Function function);
 
 class Entry {
@@ -173,7 +173,7 @@ class Entry {
     t_inside = true;
     owner_ = true;
     if (g_looks) [[unlikely]]
-      look_before_call();
+      look_before_call(function_);
     if (t_state.fortran_caller) {
       caller_ = std::exchange(t_state.fortran_caller, nullptr);
       through_fortran_ = true;

@@ -102,7 +102,9 @@ void tell_completion(const void* context) {
 
 namespace bodies {
 
+// To itself it is seen at once.
 void put(Entry& entry, const Far& far, const Near& near, Real real) {
+  if (far.pe != static_cast<int>(engine::Session::get().rank())) entry.shows_nothing();
   entry.begin(call_of(far));
   if (is_solo()) {
     mpi::begin_access();

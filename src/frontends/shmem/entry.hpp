@@ -7,7 +7,9 @@
 #include "shmem_ids.hpp"  // generated
 
 namespace reprise::mpi {
+void look_before_call();
 void look_at_windows();
+void pass_look();
 }
 
 namespace reprise::shmem {
@@ -23,7 +25,7 @@ class Entry {
   Entry(Function function, const void* caller) : function_(function), caller_(caller) {}
   ~Entry() {
     if (!owner_) return;
-    if (mpi::g_looks) mpi::look_at_windows();
+    if (mpi::g_looks) shows_ ? mpi::look_at_windows() : mpi::pass_look();
     t_inside = false;
   }
   Entry(const Entry&) = delete;
@@ -47,11 +49,15 @@ class Entry {
     }
     t_inside = true;
     owner_ = true;
-    if (mpi::g_looks) mpi::look_before_call();
     return false;
   }
 
-  void begin(const mpi::Call& call) { engine::log_call(function(), caller_, call.values); }
+  void begin(const mpi::Call& call) {
+    if (mpi::g_looks && shows_) mpi::look_before_call();
+    engine::log_call(function(), caller_, call.values);
+  }
+  // It shows nothing of what others have done. Before begin().
+  void shows_nothing() { shows_ = false; }
   void end() { engine::log_return(); }
 
   static bool recording() { return engine::mode() == Mode::Record; }
@@ -68,6 +74,7 @@ class Entry {
 
   Function function_;
   bool owner_ = false;
+  bool shows_ = true;
   const void* caller_;
 };
 

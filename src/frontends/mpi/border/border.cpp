@@ -5,6 +5,7 @@
 #include "frontends/mpi/border/layout.hpp"
 #include "frontends/mpi/border/operation.hpp"
 #include "frontends/mpi/border/requests.hpp"
+#include "frontends/mpi/border/windows.hpp"
 #include "frontends/mpi/idle_request.hpp"
 #include "virtual/trace_provider.hpp"
 
@@ -76,7 +77,10 @@ void tell_at_border() {
   put_windows_at_border(false);
 }
 
-void leave_border() { border_requests().give_back_kept(); }
+void leave_border() {
+  border_requests().give_back_kept();
+  if (const std::uint64_t bytes = bytes_of_shadows(); bytes > 0) Session::get().note("shadow", std::to_string(bytes));
+}
 
 void stand_alone() {
   Session::get().begin_solo();

@@ -29,6 +29,7 @@ struct Windows {
   std::map<std::uint64_t, std::shared_ptr<BorderWindow>> all;
   std::int64_t made = 0;
   std::atomic<std::uint32_t> accesses{0};  // of this rank, to whatever window
+  std::uint64_t shadows = 0;               // bytes, of windows that are gone
 };
 Windows& windows() {
   static auto* const one = new Windows();  // never destroyed: see communicators.hpp
@@ -324,17 +325,32 @@ void look_at_windows() {
   }
 }
 
+void pass_look() {
+  ++t_looks;
+  if (engine::mode() == Mode::Replay) show_looks();
+}
+
+void look_before_call(Function function) {
+  if (!is_access(function)) look_before_call();
+}
+
 // An access shows nothing yet.
 void look_at_windows(Function function) {
-  if (is_access(function)) {
-    ++t_looks;
-    if (engine::mode() == Mode::Replay) show_looks();
-    return;
-  }
+  if (is_access(function)) return pass_look();
   look_at_windows();
   if (function != Function::Win_free) return;
   const Spin spin(&windows().lock);
+  for (const auto& [handle, window] : windows().all)
+    if (window->is_over && window->seen) windows().shadows += window->seen->shadow_bytes();
   std::erase_if(windows().all, [](const auto& one) { return one.second->is_over; });
+}
+
+std::uint64_t bytes_of_shadows() {
+  const Spin spin(&windows().lock);
+  std::uint64_t all = windows().shadows;
+  for (const auto& [handle, window] : windows().all)
+    if (window->seen) all += window->seen->shadow_bytes();
+  return all;
 }
 
 // --- accesses -------------------------------------------------------------------------------------------------------

@@ -56,11 +56,16 @@ inline constexpr int kEveryTarget = -1;
 bool follows_values();
 // This rank makes an access, to whatever window: its number while it is recorded.
 std::uint32_t begin_access();
-// What is new in all of this rank's windows: logged or, in a replay, shown.
+// What is new in all of this rank's windows, before and after a call: logged or, in a replay, shown.
+void look_before_call();
 void look_at_windows();
+// Or there is nothing to look for, because the call shows nothing.
+void pass_look();
 // What OpenSHMEM makes accessible is one window more, whose regions are the symmetric objects. Collective.
 std::shared_ptr<BorderWindow> make_symmetric_memory();
 void forget_symmetric_memory();
+// How much memory the shadows of all windows took, also of those that are gone.
+std::uint64_t bytes_of_shadows();
 
 class WindowAccess {
  public:
