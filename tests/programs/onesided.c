@@ -176,6 +176,72 @@ static void dynamic(MPI_Win counter) {
   MPI_Win_free(&window);
 }
 
+// Every operation, with every call that takes one. What comes out depends on who came before.
+static void operations(MPI_Win counter) {
+  enum { kOps = 11, kWords = 24 };  // a multiple of 16 bytes: MPICH 4.0.2 gets others wrong (docs/library-bugs.md)
+  const MPI_Op ops[kOps] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE};
+  struct {
+    double value;
+    int index;
+  }* pairs, pair, before_pair;
+  int* memory;
+  MPI_Win window, of_pairs;
+  MPI_Win_allocate(kWords * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_allocate(2 * sizeof *pairs, sizeof *pairs, MPI_INFO_NULL, MPI_COMM_WORLD, &pairs, &of_pairs);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, world_rank, 0, window);
+  for (int i = 0; i < kWords; ++i) memory[i] = 1;
+  MPI_Win_unlock(world_rank, window);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, world_rank, 0, of_pairs);
+  for (int i = 0; i < 2; ++i) {
+    memset(&pairs[i], 0, sizeof pairs[i]);
+    pairs[i].value = 50;
+  }
+  MPI_Win_unlock(world_rank, of_pairs);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int round = 0; round < 3; ++round) {
+    for (int to = 0; to < world_size; ++to) {
+      const int mine = ticket(counter) % 5 + 1;
+      int fetched[kOps] = {0}, got[kOps] = {0}, none[2] = {0};
+      MPI_Request requests[2];
+      MPI_Win_lock(MPI_LOCK_SHARED, to, 0, window);
+      for (int op = 0; op < kOps; ++op) {
+        MPI_Accumulate(&mine, 1, MPI_INT, to, op, 1, MPI_INT, ops[op], window);
+        MPI_Get_accumulate(&mine, 1, MPI_INT, &got[op], 1, MPI_INT, to, kOps + op, 1, MPI_INT, ops[op], window);
+        MPI_Win_flush(to, window);
+        MPI_Fetch_and_op(&mine, &fetched[op], MPI_INT, to, op, ops[op], window);
+        MPI_Raccumulate(&mine, 1, MPI_INT, to, kOps + op, 1, MPI_INT, ops[op], window, &requests[0]);
+        MPI_Rget_accumulate(&mine, 1, MPI_INT, &none[0], 1, MPI_INT, to, op, 1, MPI_INT, MPI_NO_OP, window, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Win_flush(to, window);
+      }
+      MPI_Fetch_and_op(&mine, &none[1], MPI_INT, to, 0, MPI_NO_OP, window);
+      MPI_Win_unlock(to, window);
+      show("fetched", fetched, kOps);
+      show("got", got, kOps);
+      show("as it is", none, 2);
+      memset(&pair, 0, sizeof pair);
+      memset(&before_pair, 0, sizeof before_pair);
+      pair.value = mine * 10 + world_rank;
+      pair.index = world_rank;
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, of_pairs);
+      MPI_Get_accumulate(&pair, 1, MPI_DOUBLE_INT, &before_pair, 1, MPI_DOUBLE_INT, to, 0, 1, MPI_DOUBLE_INT, MPI_MINLOC, of_pairs);
+      MPI_Accumulate(&pair, 1, MPI_DOUBLE_INT, to, 1, 1, MPI_DOUBLE_INT, MPI_MAXLOC, of_pairs);
+      MPI_Win_unlock(to, of_pairs);
+      took("pair", before_pair.index, 0, (int)before_pair.value);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, world_rank, 0, window);
+    show("own", memory, kWords);
+    MPI_Win_unlock(world_rank, window);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, world_rank, 0, of_pairs);
+    for (int i = 0; i < 2; ++i) took("own pair", pairs[i].index, i, (int)pairs[i].value);
+    MPI_Win_unlock(world_rank, of_pairs);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Win_free(&of_pairs);
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   const char* part = argc > 1 ? argv[argc - 1] : "";
@@ -193,6 +259,7 @@ int main(int argc, char** argv) {
   if (strcmp(part, "shared") == 0) locks(counter, MPI_LOCK_SHARED);
   if (strcmp(part, "always") == 0) always(counter);
   if (strcmp(part, "dynamic") == 0) dynamic(counter);
+  if (strcmp(part, "operations") == 0) operations(counter);
   MPI_Win_free(&counter);
   finish();
 }

@@ -26,7 +26,7 @@ def part(name):
         program = scene.program("coarrays", flags=("-fcoarray=lib",), libraries=(f"-lcaf_{scene.case.mpi}",))
         command = start(scene, program, name)
         differs(scene, command, IMAGES)
-        for _ in range(max(1, scene.settings.repeat // 2)):
+        for _ in range(scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
             result, recorded = scene.record(command, words=("--data", "all"))
             scene.check_status(result, 0, "record")

@@ -9,7 +9,7 @@ from harness import Case
 
 RANKS = 4
 # Arguments of tests/programs/onesided.c.
-PARTS = ["fences", "epochs", "tests", "exclusive", "shared", "always", "dynamic"]
+PARTS = ["fences", "epochs", "tests", "exclusive", "shared", "always", "dynamic", "operations"]
 NOTE_AT = 24  # in the window of tests/programs/tree_search.c: who has stolen, and how much
 PER_REPEAT = 6  # random programs per MPI and unit of --repeat
 SETS = ["1", "0,3", "1,2"]  # whose values are recorded, if not everybody's
@@ -26,12 +26,21 @@ def everybody(part):
     def function(scene):
         command = launch(scene, part)
         differs(scene, command, RANKS)
-        for _ in range(max(1, scene.settings.repeat // 5)):
+        for _ in range(scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
             result, recorded = scene.record(command, words=("--data", "all"))
             scene.check_status(result, 0, "record")
             scene.check_solo(recorded, RANKS)
     return function
+
+
+def fortran(scene):
+    launcher, *rest = scene.launch(RANKS, scene.program("fortran_windows"))
+    command = [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
+    differs(scene, command, RANKS)
+    result, recorded = scene.record(command, words=("--data", "all"))
+    scene.check_status(result, 0, "record")
+    scene.check_solo(recorded, RANKS)
 
 
 def some(scene):
@@ -168,7 +177,7 @@ def seeds(numbers):
 def cases(mpi, repeat):
     first, last = random_programs.Choice.seeds or (1, PER_REPEAT * repeat)
     groups = {f"seeds-{start}-{min(last, start + 4)}": seeds(range(start, min(last, start + 4) + 1)) for start in range(first, last + 1, 5)}
-    listed = {part: everybody(part) for part in PARTS} | {"some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size,
+    listed = {part: everybody(part) for part in PARTS} | {"fortran": fortran, "some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size,
                                                              "tree-1": tree("3"), "tree-2": tree("1,5"), "tree-4": tree("0,2,4,6")}
     if mpi == "openmpi":
         listed["spin"] = spin  # MPICH makes no progress without calls

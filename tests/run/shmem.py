@@ -23,7 +23,7 @@ def everybody(part):
     def function(scene):
         command = start(scene, PES, "symmetric", part)
         differs(scene, command, PES)
-        for _ in range(max(1, scene.settings.repeat // 2)):
+        for _ in range(scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
             result, recorded = scene.record(command, words=("--data", "all"))
             scene.check_status(result, 0, "record")
