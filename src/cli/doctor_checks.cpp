@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/process.hpp"
 #include "base/text.hpp"
@@ -71,6 +73,17 @@ void check_launchers(CheckResults& findings) {
     findings.push_back(std::move(finding));
   }
   if (!any) findings.push_back({Level::Note, "launchers", "no mpirun, mpiexec or srun on the PATH", ""});
+}
+
+// Open MPI 4's osc/rdma crashes in MPI_Compare_and_swap and, with OpenSHMEM, in shmem_finalize (docs/library-bugs.md).
+void check_one_sided(CheckResults& findings) {
+  const std::string path = find_program("mpirun.openmpi").empty() ? find_program("mpirun") : find_program("mpirun.openmpi");
+  const auto kind = launcher_kind(path);
+  if (!kind || *kind != LauncherKind::OpenMpi || !version_of(path).starts_with("4.")) return;
+  const char* const chosen = std::getenv("OMPI_MCA_osc");
+  if (chosen && (std::string_view(chosen).starts_with('^')) == (std::string_view(chosen).find("rdma") != std::string_view::npos)) return;
+  findings.push_back({Level::Note, "one-sided", "Open MPI 4's osc/rdma crashes in MPI_Compare_and_swap and in shmem_finalize",
+                      "for programs with windows or OpenSHMEM: export OMPI_MCA_osc=^rdma, or reprise record --no-osc-rdma"});
 }
 
 // A preloaded library shows in the maps of whatever program is started with it.
@@ -168,6 +181,7 @@ CheckResults check_installation() {
       {Level::Good, "reprise", fmt::format("{} in {}", kVersion, printable(executable_directory())), ""});
   check_preload_libraries(findings);
   check_launchers(findings);
+  check_one_sided(findings);
   check_trace_files(findings);
   check_loopback(findings);
   return findings;

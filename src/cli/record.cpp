@@ -163,6 +163,7 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   if (options.checks) settings.emplace_back("REPRISE_CHECKS", "1");
   if (options.flow) settings.emplace_back("REPRISE_FLOW", options.no_flow_messages ? "2" : "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
+  if (options.no_osc_rdma) settings.emplace_back("OMPI_MCA_osc", "^rdma");
   const std::string library = options.checks || options.flow ? with_heap_library(mpi.preload_library) : mpi.preload_library;
   const Launch launch = prepare_launch(command, mpi.found, library, settings);
   const auto started = std::chrono::steady_clock::now();
@@ -241,6 +242,7 @@ int record_command(int argc, char** argv) {
       .option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread",
               "BYTES")
       .bytes();
+  parser.flag("--no-osc-rdma", options.no_osc_rdma, "Open MPI: do without osc/rdma, which crashes in some one-sided programs (reprise doctor)");
   parser.flag("--no-deadlock-check", options.no_deadlocks,
               "Do not look for deadlocks among the threads of a rank, and let a rank hang that is in one");
   parser.flag("-q,--quiet", options.quiet, "No closing summary");

@@ -13,6 +13,7 @@ struct RecordOptions {
   std::string data;            // whose values are recorded, too
   std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
   bool no_deadlocks = false;   // threads are not watched
+  bool no_osc_rdma = false;    // of Open MPI: see doctor
   bool quiet = false;
   bool checks = false;  // what is wrong with the program's calls is noted
   bool no_flow_messages = false;  // of our own, for what cannot be followed without

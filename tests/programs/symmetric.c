@@ -392,6 +392,7 @@ int main(int argc, char** argv) {
   int provided = -1;
   if (strcmp(part, "mixed") == 0) MPI_Init(&argc, &argv);
   if (strcmp(part, "contexts") == 0) shmem_init_thread(SHMEM_THREAD_SINGLE, &provided);
+  else if (strcmp(part, "unfinished") == 0) start_pes(0);
   else shmem_init();
   open_pe(argc, argv);
   if (strcmp(part, "types") == 0) types();
@@ -411,6 +412,10 @@ int main(int argc, char** argv) {
     shmem_quiet();
     MPI_Barrier(MPI_COMM_WORLD);
     show("after MPI's barrier", &slots[20], 1);
+  }
+  if (strcmp(part, "unfinished") == 0) {
+    own();
+    return 0;  // without shmem_finalize
   }
   finish_pe();  // Open MPI ends its MPI with it
   return 0;

@@ -1,6 +1,8 @@
 // The beginning and the end of a PE, its symmetric memory, and questions about it.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "engine/session.hpp"
 #include "frontends/mpi/body_life.hpp"
@@ -35,6 +37,25 @@ void introduce(void* made, std::size_t size, std::size_t kept) {
   meet_everybody();
 }
 
+bool g_is_up = false;
+
+void end_everything(Real real) {
+  g_is_up = false;
+  mpi::bodies::mpi_ends();
+  if (is_solo()) mpi::library_function<int (*)()>(mpi::Function::Finalize)();
+  else real();
+  memory().end();
+}
+
+// A program need not call shmem_finalize. Open MPI then does it at exit; this comes before it, since it was registered later.
+void end_at_exit() {
+  if (!g_is_up || t_inside) return;
+  t_inside = true;
+  end_everything([] { reinterpret_cast<void (*)()>(mpi::look_up("shmem_finalize"))(); });
+  t_inside = false;
+  mpi::bodies::mpi_ended();
+}
+
 std::uintptr_t recorded_address() {
   std::int64_t address = 0;
   mpi::answer_number(address);
@@ -60,6 +81,7 @@ int initialise(Entry& entry, int level, int* provided, FunctionRef<int()> real) 
   if (provided) got = *provided;
   if (rc == 0 && first) mpi::bodies::mpi_started(got);
   if (rc == 0) memory().begin();
+  if (rc == 0 && !std::exchange(g_is_up, true)) std::atexit(end_at_exit);
   entry.end();
   return rc;
 }
@@ -69,14 +91,10 @@ void finalise(Entry& entry, Real real) {
   entry.begin(mpi::Call());
   const std::vector<Elements> got = take_pending(nullptr);
   if (is_solo()) bring_again(got);
-  mpi::bodies::mpi_ends();
-  if (is_solo()) {
-    mpi::library_function<int (*)()>(mpi::Function::Finalize)();
-  } else {
+  end_everything([&] {
     real();
     log_brought(got);
-  }
-  memory().end();
+  });
   entry.end();
   mpi::bodies::mpi_ended();
 }
