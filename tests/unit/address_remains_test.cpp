@@ -24,6 +24,9 @@ TEST(AddressRemains, TheEndsMayHaveBeenWrittenOver) {
 }
 
 TEST(AddressRemains, NumbersAreNotAddresses) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer has memory where small numbers point";
+#endif
   const AddressRemains remains;
   const std::array<double, 5> reals{0, 1, -1.5, 3.14159, 1e300};
   const std::array<std::int64_t, 5> integers{0, 1, -1, 1000000, 123456789};
