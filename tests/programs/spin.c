@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   MPI_Win_lock_all(0, window);
   if (world_rank == 0) {
     const int seven = 7;
-    jitter(1000);
+    usleep(50000);  // rank 1 is in its loop by then, most probably
     MPI_Put(&seven, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
     MPI_Win_flush(1, window);
   }

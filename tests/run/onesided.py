@@ -102,9 +102,13 @@ def other_size(scene):
 def spin(scene):
     """Loads without a call are not recorded. The replay says which bytes changed, and after which call."""
     launcher, *rest = scene.launch(2, scene.program("spin"))
-    result, _ = scene.record([launcher, "--mca", "osc", "^rdma", *rest], words=("--data", "all"))
-    scene.check_status(result, 0, "record")
-    replay, _ = scene.solo(1)
+    for _ in range(5):  # unless rank 0 was so fast that rank 1 saw it in a call
+        shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+        result, _ = scene.record([launcher, "--mca", "osc", "^rdma", *rest], words=("--data", "all"))
+        scene.check_status(result, 0, "record")
+        replay, _ = scene.solo(1)
+        if replay.status != 0:
+            break
     scene.check(replay.status == 75 and "window 1, bytes 0-3 of rank 1 changed" in replay.err and "MPI_Win_lock_all at spin.c:11" in replay.err,
                 "that is not said", replay)
 
