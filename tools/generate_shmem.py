@@ -29,7 +29,7 @@ QUIET = {  # questions and the like that no log needs
     "num_pes": "return n_pes([&] { return real(); });", "_num_pes": "return n_pes([&] { return real(); });", "shmem_n_pes": "return n_pes([&] { return real(); });",
     "shmem_pe_accessible": "return question([&] { return real(pe); });",
     "shmem_addr_accessible": "return question([&] { return real(addr, pe); });",
-    "shmem_ptr": "return pointer_to(entry, ptr, pe, [&] { return real(ptr, pe); });",
+    "shmem_ptr": "return pointer_to(ptr, pe, [&] { return real(ptr, pe); });",
     "shmem_query_thread": "*provided = question([&] { int level = 0; real(&level); return level; });",
 }
 LOCAL = {"shmem_info_get_version", "shmem_info_get_name", "shmem_set_cache_inv", "shmem_set_cache_line_inv", "shmem_clear_cache_inv",

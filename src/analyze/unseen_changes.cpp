@@ -13,20 +13,17 @@ using engine::SeenMemory;
 
 std::vector<UnseenChange> changes_after(int dir_fd, std::uint64_t trace_id, std::uint32_t rank, std::uint64_t call) {
   std::vector<UnseenChange> changes;
-  for (const std::uint32_t thread : trace::streams_of(dir_fd, rank)) {
-    if (!trace::has_log(dir_fd, rank, thread | trace::kDataStream)) continue;
-    auto reader = DataReader::open(dir_fd, {trace_id, rank, thread | trace::kDataStream});
-    while (reader) {
-      const auto entry = reader->next();
-      if (!entry || !*entry) break;
-      const engine::DataEntry& one = **entry;
-      std::vector<SeenMemory::Seen> ranges;
-      if (one.kind != DataKind::Seen || one.field(3) == 0 || static_cast<std::uint64_t>(one.field(2)) != call || one.parts.empty() ||
-          !SeenMemory::read_ranges(*one.parts[0], ranges))
-        continue;
-      for (const SeenMemory::Seen& range : ranges)
-        if (range.is_new) changes.push_back({static_cast<std::uint64_t>(one.field(1)), range.region, range.begin, range.size});
-    }
+  auto reader = DataReader::open(dir_fd, {trace_id, rank, trace::kDataStream});
+  while (reader) {
+    const auto entry = reader->next();
+    if (!entry || !*entry) break;
+    const engine::DataEntry& one = **entry;
+    std::vector<SeenMemory::Seen> ranges;
+    if (one.kind != DataKind::Seen || one.field(3) == 0 || static_cast<std::uint64_t>(one.field(2)) != call || one.parts.empty() ||
+        !SeenMemory::read_ranges(*one.parts[0], ranges))
+      continue;
+    for (const SeenMemory::Seen& range : ranges)
+      if (range.is_new) changes.push_back({static_cast<std::uint64_t>(one.field(1)), range.region, range.begin, range.size});
   }
   return changes;
 }

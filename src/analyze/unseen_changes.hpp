@@ -14,7 +14,7 @@ struct UnseenChange {
   std::uint64_t size = 0;
 };
 
-// After this call, and before the next one of the same thread.
+// After this call of the main thread, and before its next one.
 std::vector<UnseenChange> changes_after(int dir_fd, std::uint64_t trace_id, std::uint32_t rank, std::uint64_t call);
 // "window 2, bytes 0-3"; "static data, bytes 16-23"; "symmetric object 3, bytes 0-7"
 std::string name_of_memory(std::uint64_t window, std::uint32_t region, std::uint64_t begin, std::uint64_t size);

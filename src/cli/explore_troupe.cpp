@@ -59,8 +59,9 @@ bool Troupe::await_readiness(double patience) {
         return false;
       const std::timespec timeout{0, 50'000'000};
       virtual_world::futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
-      if (stage.get()->refusal[0] != '\0') fail("{}", stage.get()->refusal);
-      if (const auto status = job_->poll())
+      const auto status = job_->poll();
+      if (stage.get()->refusal[0] != '\0') fail("{}", stage.get()->refusal);  // it has ended itself with this
+      if (status)
         fail("the program ended ({}) before it called MPI_Init", status_words(*status));
       if (Job::received_signal() != 0) fail("interrupted");
       if (std::chrono::steady_clock::now() > deadline)

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from families import differs
 from harness import Case
+from onesided import each_alone
 
 IMAGES = 4
 # Arguments of tests/programs/coarrays.f90. MPICH 4.0.2 loses what is put, and with it events (docs/library-bugs.md).
@@ -25,12 +25,7 @@ def part(name):
     def function(scene):
         program = scene.program("coarrays", flags=("-fcoarray=lib",), libraries=(f"-lcaf_{scene.case.mpi}",))
         command = start(scene, program, name)
-        differs(scene, command, IMAGES)
-        for _ in range(scene.settings.repeat):
-            shutil.rmtree(scene.dir / "trace", ignore_errors=True)
-            result, recorded = scene.record(command, words=("--data", "all"))
-            scene.check_status(result, 0, "record")
-            scene.check_solo(recorded, IMAGES)
+        each_alone(scene, command, IMAGES)
     return function
 
 

@@ -22,25 +22,27 @@ def launch(scene, part):
     return [launcher, *parameter, *rest]
 
 
+def each_alone(scene, command, ranks):
+    """The program is nondeterministic; each rank alone, and all of them side by side, give what they gave."""
+    differs(scene, command, ranks)
+    for _ in range(scene.settings.repeat):
+        shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+        result, recorded = scene.record(command, words=("--data", "all"))
+        scene.check_status(result, 0, "record")
+        scene.check_solo(recorded, ranks)
+
+
 def everybody(part):
     def function(scene):
         command = launch(scene, part)
-        differs(scene, command, RANKS)
-        for _ in range(scene.settings.repeat):
-            shutil.rmtree(scene.dir / "trace", ignore_errors=True)
-            result, recorded = scene.record(command, words=("--data", "all"))
-            scene.check_status(result, 0, "record")
-            scene.check_solo(recorded, RANKS)
+        each_alone(scene, command, RANKS)
     return function
 
 
 def fortran(scene):
     launcher, *rest = scene.launch(RANKS, scene.program("fortran_windows"))
     command = [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
-    differs(scene, command, RANKS)
-    result, recorded = scene.record(command, words=("--data", "all"))
-    scene.check_status(result, 0, "record")
-    scene.check_solo(recorded, RANKS)
+    each_alone(scene, command, RANKS)
 
 
 def some(scene):

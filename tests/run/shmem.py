@@ -3,9 +3,8 @@
 import json
 import shutil
 
-from families import differs
 from harness import Case
-from onesided import SETS, tree
+from onesided import SETS, each_alone, tree
 
 PES = 4
 # Arguments of tests/programs/symmetric.c.
@@ -22,12 +21,7 @@ def start(scene, pes, program, *words):
 def everybody(part):
     def function(scene):
         command = start(scene, PES, "symmetric", part)
-        differs(scene, command, PES)
-        for _ in range(scene.settings.repeat):
-            shutil.rmtree(scene.dir / "trace", ignore_errors=True)
-            result, recorded = scene.record(command, words=("--data", "all"))
-            scene.check_status(result, 0, "record")
-            scene.check_solo(recorded, PES)
+        each_alone(scene, command, PES)
     return function
 
 

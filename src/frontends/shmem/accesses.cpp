@@ -45,14 +45,14 @@ mpi::Call call_of(const bodies::Far& far) {
 }
 
 // Before the library knows of it. Its place, for the log.
-Destination tell(const Entry& entry, const bodies::Far& far) {
+Destination tell(const bodies::Far& far) {
   Destination where{mpi::begin_access(), far.pe, 0};
   mpi::BorderWindow* const window = memory().window();
   if (!window || far.pe < 0 || static_cast<std::size_t>(far.pe) >= window->peers.size() || far.count == 0) return where;
   const Spin spin(&window->lock);
   const auto name = memory().name(far.address);
   if (!name) {
-    mpi::not_solo("static data of a library, which other PEs write to", entry.caller());
+    mpi::not_solo("static data of a library, which other PEs write to");
     return where;
   }
   const std::uint64_t begin = SeenMemory::name(name->object, name->offset);
@@ -110,7 +110,7 @@ void put(Entry& entry, const Far& far, const Near& near, Real real) {
     mpi::begin_access();
     compare_sent(elements_of(far, near));
   } else {
-    const Destination where = tell(entry, far);
+    const Destination where = tell(far);
     if (records()) log_sent(elements_of(far, near), where);
     real();
   }
@@ -148,7 +148,7 @@ void exchange(Entry& entry, const Far& far, const Near& operand, void* result, R
     compare_sent(elements_of(far, operand));
     bring_again(before);
   } else {
-    const Destination where = tell(entry, far);
+    const Destination where = tell(far);
     if (records()) log_sent(elements_of(far, operand), where);
     real();
     log_brought(before);

@@ -81,7 +81,7 @@ void leave_everywhere(Entry& entry, int status, Real real);
 int my_pe(FunctionRef<int()> real);
 int n_pes(FunctionRef<int()> real);
 int question(FunctionRef<int()> real);
-void* pointer_to(Entry& entry, const void* address, int pe, FunctionRef<void*()> real);
+void* pointer_to(const void* address, int pe, FunctionRef<void*()> real);
 void unsupported(Entry& entry, Real real);
 
 void* allocate(Entry& entry, std::size_t size, FunctionRef<void*()> real);

@@ -49,6 +49,7 @@ class Entry {
     }
     t_inside = true;
     owner_ = true;
+    mpi::t_state.caller = caller_;
     return false;
   }
 

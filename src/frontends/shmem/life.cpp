@@ -122,17 +122,17 @@ int question(FunctionRef<int()> real) {
   return static_cast<int>(answer);
 }
 
-void* pointer_to(Entry& entry, const void* address, int pe, FunctionRef<void*()> real) {
+void* pointer_to(const void* address, int pe, FunctionRef<void*()> real) {
   if (is_solo()) return pe == mpi::trace_provider().rank() ? const_cast<void*>(address) : nullptr;
   void* const pointer = real();
   if (pointer && records() && pe != static_cast<int>(Session::get().rank()))
-    mpi::not_solo("shmem_ptr: loads and stores in another PE's memory", entry.caller());
+    mpi::not_solo("shmem_ptr: loads and stores in another PE's memory");
   return pointer;
 }
 
 void unsupported(Entry& entry, Real real) {
   entry.begin(mpi::Call());
-  if (records()) mpi::not_solo(entry.name(), entry.caller());
+  if (records()) mpi::not_solo(entry.name());
   if (!is_solo()) real();
   entry.end();
 }

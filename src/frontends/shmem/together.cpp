@@ -54,8 +54,8 @@ mpi::Call call_of(const ActiveSet& set, const Result& result) {
   return call;
 }
 
-void log_what_changed(const Entry& entry, const Result& result, Real real) {
-  if (records() && memory().bytes_from(result.address) == 0) mpi::not_solo("a collective into static data of a library", entry.caller());
+void log_what_changed(const Result& result, Real real) {
+  if (records() && memory().bytes_from(result.address) == 0) mpi::not_solo("a collective into static data of a library");
   const Changed changed(result);
   real();
   if (!records()) return;
@@ -96,7 +96,7 @@ void together(Entry& entry, const ActiveSet& set, const Result& result, Real rea
     if (result.count == kWhatChanges) show_what_changed(result);
     else bring_again(elements);
   } else if (result.count == kWhatChanges) {
-    log_what_changed(entry, result, real);
+    log_what_changed(result, real);
   } else {
     real();
     log_brought(elements);

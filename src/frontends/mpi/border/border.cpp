@@ -50,17 +50,16 @@ void describe_world() {
 
 }  // namespace
 
-void not_solo(const char* what, const void* caller) {
+void not_solo(const char* what) {
   static std::atomic<const char*> noted[64];
   for (std::atomic<const char*>& slot : noted) {
     const char* empty = nullptr;
     if (slot.compare_exchange_strong(empty, what)) break;
     if (empty == what) return;
   }
-  if (!caller) caller = t_state.caller;
   static LoadedModule room;  // too large for some stacks
   Session::Lock lock(Session::get(), true);
-  Session::get().note("not-solo", std::string(what) + '|' + site_text(reinterpret_cast<std::uint64_t>(caller), room));
+  Session::get().note("not-solo", std::string(what) + '|' + site_text(reinterpret_cast<std::uint64_t>(t_state.caller), room));
 }
 
 void record_at_border() {

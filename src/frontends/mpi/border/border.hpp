@@ -20,7 +20,7 @@ void leave_border();
 void stand_alone();
 
 // This recording cannot be replayed rank by rank: the trace says why, and where. `what` is a literal: each is noted once.
-void not_solo(const char* what, const void* caller = nullptr);
+void not_solo(const char* what);
 
 // The parts of it, for both sides or for solo replay.
 void put_completion_at_border(bool solo);     // completion.cpp
