@@ -35,6 +35,11 @@ class Replayer {
 
   Fit wildcard(WildcardOutcome& out);
   Fit poll(FunctionId function, const void* caller, const Arguments& arguments, bool& success);
+  // Would that test be one more of a series that has begun?
+  bool poll_is_open(FunctionId function, const void* caller) const {
+    const std::uint32_t number = index_.find(function, caller);
+    return number != kNoSite && sites_[number].poll.open;
+  }
   Fit indices(std::vector<std::uint32_t>& out, bool& undefined);
   Fit time(double& out);
   // Was the operation with this number (counted as while recording) cancelled in time?

@@ -333,6 +333,7 @@ void Session::returned() {
 }
 
 void Session::fail(Replayer::Fit fit) {
+  if (g_scouting) scout_found(fit == Replayer::Fit::Follows);
   if (fit == Replayer::Fit::AtEnd) at_end();
   supervisor_.diverged(stream().replayer->report());
 }

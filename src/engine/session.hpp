@@ -16,6 +16,7 @@
 #include "engine/mode.hpp"
 #include "engine/recorder.hpp"
 #include "engine/replayer.hpp"
+#include "engine/scout.hpp"
 #include "engine/supervisor.hpp"
 #include "engine/thread_stream.hpp"
 
@@ -144,7 +145,7 @@ class Session {
   [[noreturn]] void give_up(const std::string& why);
   // What a front end does with a Fit other than Follows.
   void insist(Replayer::Fit fit) {
-    if (fit != Replayer::Fit::Follows) [[unlikely]]
+    if (fit != Replayer::Fit::Follows || g_scouting) [[unlikely]]
       fail(fit);
   }
   // Threads of the program (session_threads.cpp). Before the first one is made; false if this process cannot have any

@@ -115,6 +115,17 @@ def spin(scene):
                 "that is not said", replay)
 
 
+def polls(scene):
+    """What is read between two calls, with calls that let it come in between."""
+    launcher, *rest = scene.launch(3, scene.program("polls"))
+    command = [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
+    for _ in range(scene.settings.repeat):
+        shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+        result, recorded = scene.record(command, words=("--data", "all"))
+        scene.check_status(result, 0, "record")
+        scene.check_solo(recorded, 3)
+
+
 def follows(some, all_of_them):
     """Is it a part of them, in the same order?"""
     rest = iter(all_of_them)
@@ -183,7 +194,7 @@ def seeds(numbers):
 def cases(mpi, repeat):
     first, last = random_programs.Choice.seeds or (1, PER_REPEAT * repeat)
     groups = {f"seeds-{start}-{min(last, start + 4)}": seeds(range(start, min(last, start + 4) + 1)) for start in range(first, last + 1, 5)}
-    listed = {part: everybody(part) for part in PARTS} | {"fortran": fortran, "some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size,
+    listed = {part: everybody(part) for part in PARTS} | {"fortran": fortran, "polls": polls, "some-ranks": some, "writers": writers, "no-values": no_values, "other-size": other_size,
                                                              "tree-1": tree("3"), "tree-2": tree("1,5"), "tree-4": tree("0,2,4,6")}
     if mpi == "openmpi":
         listed["spin"] = spin  # MPICH makes no progress without calls

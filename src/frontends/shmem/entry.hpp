@@ -8,6 +8,7 @@
 
 namespace reprise::mpi {
 void look_before_call();
+void look_before_access();
 void look_at_windows();
 void pass_look();
 }
@@ -54,7 +55,7 @@ class Entry {
   }
 
   void begin(const mpi::Call& call) {
-    if (mpi::g_looks && shows_) mpi::look_before_call();
+    if (mpi::g_looks) shows_ ? mpi::look_before_call() : mpi::look_before_access();
     engine::log_call(function(), caller_, call.values);
   }
   // It shows nothing of what others have done. Before begin().

@@ -1,10 +1,11 @@
 // What this rank sees of its windows, before and after each call.
 #include <algorithm>
-#include <unordered_map>
+#include <iterator>
 #include <utility>
 
 #include "base/spin.hpp"
 #include "engine/session.hpp"
+#include "frontends/mpi/border/between_calls.hpp"
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/window_table.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 // Counts the calls that could show something, so that a replay shows it in the same one.
 thread_local std::int64_t t_looks __attribute__((tls_model("initial-exec"))) = 0;
+thread_local bool t_accessing __attribute__((tls_model("initial-exec"))) = false;  // the last call was an access
 
 // The program may have read it before its next call, as one does that loads a variable again and again, with MPI_Win_sync in
 // between: between the look at the end of one call and the next call something has come.
@@ -96,35 +98,20 @@ bool anything_new() {
 thread_local std::vector<engine::DataEntry> t_late;  // replaying: what is shown before the next call
 thread_local bool t_shown_before = false;            // and before this one something was
 
-// Whether the program has seen it shows in what it did next: after two calls as these, something that it never did where
-// nothing was new. If these calls are new as well, it has not: a valid program reads only what a synchronisation has shown.
-class NextCalls {
- public:
-  // After each look. True: the program did something new next.
-  bool look(bool nothing_new) {
-    engine::Replayer& log = Session::get().replayer();
-    const std::uint64_t here = log.last_site();
-    std::vector<std::uint32_t>& usual = usual_[before_ << 32 | here];
-    before_ = here;
-    const std::uint32_t next = log.next_site();
-    const bool known = std::find(usual.begin(), usual.end(), next) != usual.end();
-    if (nothing_new && !known) usual.push_back(next);
-    return !known && !usual.empty();
-  }
-
- private:
-  std::uint64_t before_ = engine::kNoSite;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> usual_;
-};
-thread_local NextCalls t_next_calls;
+thread_local BetweenCalls t_between;
 
 void show_looks() {
   std::vector<engine::DataEntry> all;
   for (engine::DataEntry entry; Session::get().values().seen(t_looks, entry);) all.push_back(std::move(entry));
-  const bool something_else = t_next_calls.look(!std::exchange(t_shown_before, false) && all.empty());
-  for (engine::DataEntry& entry : all) {
-    if (entry.field(3) != kMaybeSeen || something_else) show_look(entry, seen_windows());
-    else t_late.push_back(std::move(entry));
+  t_between.passed(!std::exchange(t_shown_before, false) && all.empty());
+  const auto is_certain = [](const engine::DataEntry& entry) { return entry.field(3) != kMaybeSeen; };
+  const auto maybe = std::stable_partition(all.begin(), all.end(), is_certain);
+  for (auto entry = all.begin(); entry != maybe; ++entry) show_look(*entry, seen_windows());
+  if (maybe == all.end()) return;
+  if (t_between.was_read()) {
+    for (auto entry = maybe; entry != all.end(); ++entry) show_look(*entry, seen_windows());
+  } else {
+    t_late.assign(std::make_move_iterator(maybe), std::make_move_iterator(all.end()));
   }
 }
 
@@ -141,8 +128,14 @@ void look_before_call() {
   }
 }
 
+// The first of several: what the program read before may be why it makes them.
+void look_before_access() {
+  if (!t_accessing) look_before_call();
+}
+
 void look_at_windows() {
   ++t_looks;
+  t_accessing = false;
   if (engine::mode() == Mode::Record && anything_new()) {
     for (const auto& window : seen_windows()) log_look(*window);
   } else if (engine::mode() == Mode::Replay) {
@@ -152,11 +145,12 @@ void look_at_windows() {
 
 void pass_look() {
   ++t_looks;
+  t_accessing = true;
   if (engine::mode() == Mode::Replay) show_looks();
 }
 
 void look_before_call(Function function) {
-  if (!is_access(function)) look_before_call();
+  is_access(function) ? look_before_access() : look_before_call();
 }
 
 // An access shows nothing yet.

@@ -58,6 +58,7 @@ bool follows_values();
 std::uint32_t begin_access();
 // What is new in all of this rank's windows, before and after a call: logged or, in a replay, shown.
 void look_before_call();
+void look_before_access();
 void look_at_windows();
 // Or there is nothing to look for, because the call shows nothing.
 void pass_look();
