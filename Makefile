@@ -35,6 +35,8 @@ check-long: build
 	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-10000
 	python3 tests/model/test_windows.py --build $(BUILD) --seeds 1-2000
 	ctest --test-dir $(BUILD) --output-on-failure
+	$(BUILD)/bin/mcapi_stress threads 1000000
+	$(BUILD)/bin/mcapi_stress processes 1000000
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 50 --timed
 	python3 tests/run/run_tests.py --build $(BUILD) --suite slurm --suite hosts --repeat 5
 
