@@ -20,7 +20,7 @@ std::uint32_t status_of(mcapi_endpoint_t endpoint) { return at(endpoint).status.
 std::uint32_t kind_of(mcapi_endpoint_t endpoint) { return at(endpoint).kind.load(std::memory_order_acquire); }
 
 bool are_compatible(const Endpoint& from, const Endpoint& to) {
-  return from.max_payload == to.max_payload && from.priorities == to.priorities;
+  return from.max_payload.load() == to.max_payload.load() && from.priorities.load() == to.priorities.load();
 }
 
 mcapi_status_t connect(mcapi_endpoint_t from, mcapi_endpoint_t to, std::uint32_t kind) {
@@ -229,7 +229,7 @@ void mcapi_pktchan_send_i(mcapi_pktchan_send_hndl_t handle, const void* buffer, 
   const LocalNode* const node = this_node();
   const mcapi_status_t wrong = node ? check_channel_send(*node, handle, kPacket, size, buffer) : MCAPI_SUCCESS;
   const bool right = node && wrong == MCAPI_SUCCESS;
-  send_later(handle, right ? at(handle).peer.load(std::memory_order_acquire) : 0, buffer, size, right ? at(handle).channel_priority : 0,
+  send_later(handle, right ? at(handle).peer.load(std::memory_order_acquire) : 0, buffer, size, right ? at(handle).channel_priority.load() : 0,
              request, status, wrong);
 }
 

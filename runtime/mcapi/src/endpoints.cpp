@@ -101,7 +101,7 @@ mcapi_status_t release(LocalNode& node, mcapi_endpoint_t endpoint) {
   return MCAPI_SUCCESS;
 }
 
-std::uint32_t* settable(Endpoint& endpoint, mcapi_uint_t number) {
+std::atomic<std::uint32_t>* settable(Endpoint& endpoint, mcapi_uint_t number) {
   switch (number) {
     case MCAPI_ENDP_ATTR_MAX_PAYLOAD_SIZE: return &endpoint.max_payload;
     case MCAPI_ENDP_ATTR_MEMORY_TYPE: return &endpoint.memory_type;
@@ -134,7 +134,7 @@ mcapi_status_t get_attribute(LocalNode& node, mcapi_endpoint_t handle, mcapi_uin
   if (number > MCAPI_ENDP_ATTR_TIMEOUT) return MCAPI_ERR_ATTR_NUM;
   if (size != sizeof(mcapi_uint_t)) return MCAPI_ERR_ATTR_SIZE;
   mcapi_uint_t answer = 0;
-  if (const std::uint32_t* const set = settable(endpoint, number)) answer = *set;
+  if (const std::atomic<std::uint32_t>* const set = settable(endpoint, number)) answer = *set;
   switch (number) {
     case MCAPI_ENDP_ATTR_TYPE: answer = endpoint.kind.load(std::memory_order_acquire); break;
     case MCAPI_ENDP_ATTR_GET_COUNT: answer = endpoint.gets.load(std::memory_order_acquire); break;
@@ -157,7 +157,7 @@ mcapi_status_t set_attribute(LocalNode& node, mcapi_endpoint_t handle, mcapi_uin
   Endpoint& endpoint = at(handle);
   if (endpoint.owner != node.index) return MCAPI_ERR_ENDP_REMOTE;
   if (number > MCAPI_ENDP_ATTR_TIMEOUT) return MCAPI_ERR_ATTR_NUM;
-  std::uint32_t* const set = settable(endpoint, number);
+  std::atomic<std::uint32_t>* const set = settable(endpoint, number);
   if (!set) return number == MCAPI_ENDP_ATTR_BUFFER_TYPE ? MCAPI_ERR_ATTR_NOTSUPPORTED : MCAPI_ERR_ATTR_READONLY;
   if (size != sizeof(mcapi_uint_t)) return MCAPI_ERR_ATTR_SIZE;
   if (endpoint.status.load(std::memory_order_acquire) & MCAPI_ENDP_STATUS_CONNECTED) return MCAPI_ERR_CHAN_CONNECTED;

@@ -69,19 +69,19 @@ struct alignas(64) Endpoint {
   mcapi_domain_t domain;
   mcapi_node_t node;
   mcapi_port_t port;
-  std::uint32_t owner;  // node
+  std::atomic<std::uint32_t> owner;  // node
   std::atomic<std::uint32_t> gets;
   std::atomic<std::uint64_t> getters[kMaxNodes / 64];  // nodes that have got it and are there
   std::atomic<std::uint32_t> died;                     // others had, and died
 
   // Attributes.
-  std::uint32_t max_payload;
-  std::uint32_t memory_type;
-  std::uint32_t priorities;
-  std::uint32_t channel_priority;
-  std::uint32_t send_buffers;
-  std::uint32_t receive_buffers;
-  std::uint32_t timeout;
+  std::atomic<std::uint32_t> max_payload;
+  std::atomic<std::uint32_t> memory_type;
+  std::atomic<std::uint32_t> priorities;
+  std::atomic<std::uint32_t> channel_priority;
+  std::atomic<std::uint32_t> send_buffers;
+  std::atomic<std::uint32_t> receive_buffers;
+  std::atomic<std::uint32_t> timeout;
 
   // The channel, changed under the universe's lock.
   std::atomic<std::uint32_t> kind;    // MCAPI_ENDP_ATTR_TYPE_...

@@ -1,4 +1,4 @@
-// The shared memory that the nodes of this process are in: made by the first node of a universe, and removed with the last.
+// The shared memory that the nodes of this process are in: made by the first node of a universe, and gone with the last.
 #pragma once
 
 #include <mutex>

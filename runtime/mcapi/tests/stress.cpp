@@ -1,6 +1,5 @@
 // Eight nodes send each other a million messages, while some are killed and begin again. What arrives must be whole, and in the order in
 // which each sender sent it. `stress threads` has nodes that are threads, and none is killed.
-#include <dirent.h>
 #include <mcapi.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
@@ -169,11 +169,10 @@ void with_threads(unsigned seed) {
 }
 
 bool is_left(const std::string& name) {
-  DIR* const dir = opendir("/dev/shm");
-  bool found = false;
-  while (const dirent* const entry = readdir(dir)) found |= name == entry->d_name;
-  closedir(dir);
-  return found;
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);)
+    if (line.find(name) != std::string::npos) return true;
+  return false;
 }
 
 }  // namespace
@@ -187,10 +186,10 @@ int main(int argc, char** argv) {
   board = new (mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board{};
   board->goal = goal;
   threads ? with_threads(seed) : with_processes(seed);
-  const bool left = is_left("mcapi-" + std::to_string(getuid()) + "-" + name);
+  const bool left = is_left("@mcapi-" + std::to_string(getuid()) + "-" + name);
   std::printf("%llu messages arrived, %llu sends found their receiver gone, %llu errors%s\n", static_cast<unsigned long long>(board->received.load()),
               static_cast<unsigned long long>(board->lost_peers.load()), static_cast<unsigned long long>(board->wrong.load()),
-              left ? ", and shared memory is left" : "");
+              left ? ", and the universe is still there" : "");
   if (board->wrong.load() == 0 && !left) return 0;
   std::printf("repeat: %s %s %llu %u\n", argv[0], threads ? "threads" : "processes", static_cast<unsigned long long>(goal), seed);
   return 1;
