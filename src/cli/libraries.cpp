@@ -72,12 +72,14 @@ std::vector<std::string> expand_origin(const std::vector<std::string>& directori
 std::string_view mpi_of_library(std::string_view soname) {
   if (soname == "libmpi.so.40") return kOpenMpi;
   if (soname == "libmpich.so.12" || soname == "libmpi.so.12") return kMpich;
+  if (soname == "libmcapi.so" || soname.starts_with("libmcapi.so.")) return kMcapi;
   return "";
 }
 
 std::string_view mpi_title(std::string_view mpi) {
   if (mpi == kOpenMpi) return "Open MPI";
   if (mpi == kMpich) return "MPICH";
+  if (mpi == kMcapi) return "MCAPI";
   if (mpi == kNoMpi) return "no MPI";
   return "an unknown MPI";
 }

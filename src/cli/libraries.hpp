@@ -12,6 +12,7 @@ namespace reprise::cli {
 
 inline constexpr std::string_view kOpenMpi = "openmpi";
 inline constexpr std::string_view kMpich = "mpich";
+inline constexpr std::string_view kMcapi = "mcapi";  // its nodes are threads or processes, and no launcher starts them
 inline constexpr std::string_view kNoMpi = "none";  // a program with threads, and no MPI at all
 
 // The MPI that a library of this name belongs to ("openmpi", "mpich"); empty for any other library.

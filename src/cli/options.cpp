@@ -141,8 +141,8 @@ OptionRules OptionParser::option(const std::string& names, std::optional<std::ui
 }
 
 void OptionParser::mpi_option(std::string& mpi) {
-  option("--mpi", mpi, "The program's MPI, when it cannot be told from the files", "openmpi|mpich|none")
-      .one_of({"openmpi", "mpich", "none"});
+  option("--mpi", mpi, "The program's MPI, when it cannot be told from the files", "openmpi|mpich|mcapi|none")
+      .one_of({"openmpi", "mpich", "mcapi", "none"});
 }
 
 std::optional<int> OptionParser::parse(std::vector<std::string> own) {

@@ -98,7 +98,7 @@ void name_notes(const std::vector<TraceNote>& notes) {
   std::set<std::string> named;
   for (const TraceNote& note : notes) {
     if (!named.insert(note.key + note.text).second) continue;
-    if (note.key == "deadlock" || note.key == "shadow" || note.key.starts_with("finding")) continue;
+    if (note.key == "deadlock" || note.key == "shadow" || note.key == "node" || note.key.starts_with("finding")) continue;
     if (note.key == "unsupported")
       say("recorded, but its outcome cannot be forced in a replay yet: {}", printable(note.text));
     else if (note.key == "not-replayable")
@@ -159,7 +159,9 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
       {"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}};
   if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", ranks_in_full(options.data));
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
-  if (mpi.found.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
+  // A script that starts the nodes is none itself.
+  if (mpi.found.mpi == kNoMpi || (mpi.found.mpi == kMcapi && mpi.found.program_mpi == kMcapi)) settings.emplace_back("REPRISE_ALONE", "1");
+  if (mpi.found.mpi == kMcapi) settings.emplace_back("REPRISE_NODES", "1");
   if (options.checks) settings.emplace_back("REPRISE_CHECKS", "1");
   if (options.flow) settings.emplace_back("REPRISE_FLOW", options.no_flow_messages ? "2" : "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");

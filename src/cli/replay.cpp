@@ -54,7 +54,11 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
                      {"REPRISE_MONITOR", monitor.address()},
                      {"REPRISE_PLACES", monitor.places()}};
   if (trace.manifest.explored) settings.emplace_back("REPRISE_EXPLORED", "1");
-  if (trace.manifest.mpi == kNoMpi) settings.emplace_back("REPRISE_ALONE", "1");
+  if (trace.manifest.mpi == kNoMpi || trace.manifest.mpi == kMcapi) settings.emplace_back("REPRISE_ALONE", "1");
+  if (trace.manifest.mpi == kMcapi) {
+    settings.emplace_back("REPRISE_NODES", "1");
+    settings.emplace_back("REPRISE_RANKS", std::to_string(trace.manifest.ranks));
+  }
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   Job job = Job::start({launch.command, launch.environment, directory, {}});
   return watch_replay(job, monitor, trace, recorded, {options.quiet, !other_command.empty()});

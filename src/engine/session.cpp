@@ -50,6 +50,8 @@ Configuration read_environment() {
   configuration.explored = *environment("REPRISE_EXPLORED") == '1';
   configuration.alone = *environment("REPRISE_ALONE") == '1';
   unsetenv("REPRISE_ALONE");  // not for the programs that this one starts
+  configuration.has_nodes = *environment("REPRISE_NODES") == '1';
+  configuration.ranks = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANKS"), nullptr, 10));
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
   return configuration;
 }
@@ -96,6 +98,12 @@ Session::Session() : configuration_(read_environment()) {
   on_exit([](int status, void*) { Session::get().process_exits(status); }, nullptr);
   // Last: what registering calls (malloc, and a clock in it) comes too early for a session that is not there yet.
   g_mode.store(Mode::Armed, std::memory_order_relaxed);
+}
+
+// In a forked child, which may become a rank of its own. What its parent has registered is there.
+Session::Session(const Configuration& configuration) : configuration_(configuration) {
+  configuration_.alone = false;
+  reads_paused_ = true;
 }
 
 void Session::wake(const FunctionTable& functions) {
@@ -451,6 +459,17 @@ void Session::forked_child() {
     stream->data.disown();
   }
   supervisor_.disown();
+  if (!configuration_.has_nodes) return;
+  auto* const fresh = new Session(configuration_);
+  t_stream = &fresh->main_;
+  instance_.store(fresh, std::memory_order_relaxed);
+  g_mode.store(Mode::Armed, std::memory_order_relaxed);
+}
+
+// Its end is the end of its run, as with a process that is followed from its start.
+void Session::is_node() {
+  configuration_.alone = true;
+  reads_paused_ = false;
 }
 
 void Session::threads_may_call() { threaded_.store(true, std::memory_order_relaxed); }

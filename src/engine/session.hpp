@@ -39,6 +39,8 @@ struct Configuration {
   bool flow = false;                       // recording: what its calls give and take is followed
   bool checks = false;                     // recording: what is wrong with the program's calls is noted
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
+  bool has_nodes = false;                  // MCAPI: any process may become a rank, also one that another rank has forked
+  std::uint32_t ranks = 0;                 // replaying nodes: how many ranks there were
 };
 
 // What a front end knows about the process once its API is up.
@@ -77,6 +79,9 @@ class Session {
   void attach(const Identity& identity, const Library& library);
   bool attached() const { return attached_; }
   std::uint32_t rank() const { return rank_; }
+
+  // MCAPI: this process is a rank from now on, and until it ends. Before attach().
+  void is_node();
 
   // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
   void becomes_virtual_rank();
@@ -252,6 +257,7 @@ class Session {
   };
 
   Session();
+  explicit Session(const Configuration& configuration);
   static Session& make();
   const ThreadStream& stream() const { return t_stream ? *t_stream : main_; }
   ThreadStream& stream() { return t_stream ? *t_stream : main_; }

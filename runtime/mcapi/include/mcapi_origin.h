@@ -13,6 +13,7 @@ typedef struct {
   mcapi_domain_t domain;
   mcapi_node_t node;
   mcapi_port_t port;
+  mcapi_priority_t priority;
   mcapi_uint64_t number; /* of what this endpoint has sent, counted from 1 */
 } mcapi_origin_t;
 

@@ -119,13 +119,13 @@ void LocalNode::free(Request& request) {
 
 void remember_origin(const Block& block) {
   t_has_origin = true;
-  t_origin = {block.domain, block.node, block.port, block.number};
+  t_origin = {block.domain, block.node, block.port, block.priority, block.number};
 }
 
 void remember_origin(const Request& request) {
   if (request.from_number == 0) return;
   t_has_origin = true;
-  t_origin = {request.from_domain, request.from_node, request.from_port, request.from_number};
+  t_origin = {request.from_domain, request.from_node, request.from_port, request.from_priority, request.from_number};
 }
 
 bool last_origin(mcapi_origin_t& origin) {

@@ -32,6 +32,7 @@ struct Request {
   mcapi_domain_t from_domain = 0;  // whom a receive got it from
   mcapi_node_t from_node = 0;
   mcapi_port_t from_port = 0;
+  mcapi_priority_t from_priority = 0;
   std::uint64_t from_number = 0;
 };
 

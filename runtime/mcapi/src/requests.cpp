@@ -26,6 +26,7 @@ void note_origin(Request& request, const Block& block) {
   request.from_domain = block.domain;
   request.from_node = block.node;
   request.from_port = block.port;
+  request.from_priority = block.priority;
   request.from_number = block.number;
 }
 

@@ -1,4 +1,6 @@
 // A program without MPI is recorded, and replayed, from before main to its end, as a job of one rank.
+#include <algorithm>
+
 #include "engine/session.hpp"
 #include "frontends/function_table.hpp"
 #include "frontends/sys/load.hpp"
@@ -11,7 +13,7 @@ void begin_alone() {
   if (!session.configuration().alone) return;
   session.wake(frontends::all_functions());
   engine::Identity identity;
-  identity.ranks = 1;
+  identity.ranks = std::max(1u, session.configuration().ranks);
   identity.library = "none";
   identity.thread_level = "none";
   session.attach(identity, {});

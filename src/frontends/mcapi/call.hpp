@@ -1,0 +1,85 @@
+// A call of MCAPI by the program: what every interposed function does first and last.
+//
+// What is logged of a call is what another run could see otherwise. Statuses are logged where they are not the usual one, so that a
+// program that works leaves none.
+#pragma once
+
+#include <mcapi.h>
+
+#include <optional>
+
+#include "engine/session.hpp"
+#include "frontends/function_table.hpp"
+#include "frontends/inside.hpp"
+#include "frontends/mcapi/functions.hpp"
+
+namespace reprise::mcapi {
+
+using engine::Arguments;
+using engine::Mode;
+using engine::Session;
+using frontends::t_inside;
+
+// The runtime's function of that name. Null: it has none.
+void* runtime_function(Function function);
+template <class Real>
+Real runtime(Function function, Real) {
+  return reinterpret_cast<Real>(runtime_function(function));
+}
+
+class Call {
+ public:
+  Call(Function function, const void* caller) : function_(function), caller_(caller) {}
+  ~Call() {
+    if (owner_) t_inside = false;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // True: not ours to follow, just forward it. What the runtime does meanwhile is not the program's either way.
+  bool passive() {
+    if (t_inside) return true;
+    t_inside = true;
+    owner_ = true;
+    Session& session = Session::get();
+    return (engine::mode() != Mode::Record && engine::mode() != Mode::Replay) || !session.attached() || !engine::t_stream;
+  }
+
+  static bool recording() { return engine::mode() == Mode::Record; }
+
+  void begin(const Arguments& arguments) { engine::log_call(id(), caller_, arguments); }
+  void end() { engine::log_return(); }
+
+  // A test: recording, whether it continues a series; replaying, what it must answer.
+  void begin_test(const Arguments& arguments);
+  bool must_succeed() const { return must_succeed_; }
+  void tested(bool success);
+
+  // How it ended, recorded or forced.
+  void ended(mcapi_status_t status, mcapi_status_t usual) {
+    if (status != usual) number(status);
+  }
+  void number(std::int64_t value) { Session::get().recorder().numbers({&value, 1}); }
+  std::optional<std::int64_t> number_if_any() {
+    std::int64_t value = 0;
+    if (Session::get().replayer().numbers_if_any({&value, 1}) == 0) return std::nullopt;
+    return value;
+  }
+  std::optional<mcapi_status_t> forced_status() {
+    const auto found = number_if_any();
+    return found ? std::optional(static_cast<mcapi_status_t>(*found)) : std::nullopt;
+  }
+
+  engine::FunctionId id() const { return static_cast<engine::FunctionId>(function_); }
+  Function function() const { return function_; }
+
+ private:
+  Function function_;
+  const void* caller_;
+  bool owner_ = false;
+  engine::Site* site_ = nullptr;
+  bool absorbed_ = false;
+  bool must_succeed_ = false;
+};
+
+}  // namespace reprise::mcapi

@@ -1,0 +1,207 @@
+// Receives, tests and waits: where runs differ.
+#include "frontends/mcapi/forward.hpp"
+#include "frontends/mcapi/messages.hpp"
+#include "frontends/mcapi/requests.hpp"
+
+using namespace reprise::mcapi;
+
+#define REPRISE_CALL(name) Call call(Function::name, __builtin_return_address(0))
+#define REPRISE_REAL(name) runtime(Function::name, &mcapi_##name)
+
+namespace {
+
+bool brought_something(mcapi_status_t status) { return status == MCAPI_SUCCESS || status == MCAPI_ERR_MSG_TRUNCATED; }
+
+void know_what_was_got(const PendingRequest& request) {
+  if (request.kind == PendingRequest::Kind::GetEndpoint) know_endpoint(*static_cast<mcapi_endpoint_t*>(request.buffer), request.name);
+}
+
+// Recording: the request is complete.
+void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t status) {
+  const auto pending = forget_request(request);
+  if (pending && pending->kind == PendingRequest::Kind::Receive && brought_something(status)) return log_origin();
+  call.ended(status, MCAPI_SUCCESS);
+  if (pending && status == MCAPI_SUCCESS) know_what_was_got(*pending);
+}
+
+// Replaying: it is to be complete now, in the way in which it was then.
+mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size) {
+  const auto pending = forget_request(request);
+  if (const auto forced = call.forced_status()) return *forced;
+  std::size_t got = 0;
+  mcapi_status_t status = MCAPI_SUCCESS;
+  if (pending && pending->kind == PendingRequest::Kind::Receive) {
+    status = take_message(pending->endpoint, pending->buffer, pending->size, got);
+  } else {
+    REPRISE_REAL(wait)(request, &got, MCAPI_TIMEOUT_INFINITE, &status);
+    status = MCAPI_SUCCESS;  // as it was then
+    if (pending) know_what_was_got(*pending);
+  }
+  if (size) *size = got;
+  return status;
+}
+
+template <class Real, class Handle>
+mcapi_uint_t available(Call& call, Real real, Handle handle, mcapi_status_t* status) {
+  mcapi_status_t result = MCAPI_SUCCESS;
+  if (call.passive()) return real(handle, status);
+  call.begin_test(about(handle));
+  mcapi_uint_t count = 0;
+  if (Call::recording()) {
+    count = real(handle, &result);
+    const bool told = count > 0 || result != MCAPI_SUCCESS;
+    call.tested(told);
+    if (told) call.number(result == MCAPI_SUCCESS ? static_cast<std::int64_t>(count) : -static_cast<std::int64_t>(result));
+  } else if (call.must_succeed()) {
+    const std::int64_t answer = call.number_if_any().value_or(0);
+    result = answer < 0 ? static_cast<mcapi_status_t>(-answer) : MCAPI_SUCCESS;
+    count = answer < 0 ? 0 : static_cast<mcapi_uint_t>(answer);
+  }
+  call.end();
+  give(status, result);
+  return count;
+}
+
+}  // namespace
+
+void mcapi_msg_recv(mcapi_endpoint_t endpoint, void* buffer, size_t size, size_t* received, mcapi_status_t* status) {
+  REPRISE_CALL(msg_recv);
+  mcapi_status_t result = MCAPI_ERR_GENERAL;
+  std::size_t got = 0;
+  if (call.passive()) {
+    REPRISE_REAL(msg_recv)(endpoint, buffer, size, received, status);
+    return;
+  }
+  call.begin(about(endpoint, size));
+  if (Call::recording()) {
+    REPRISE_REAL(msg_recv)(endpoint, buffer, size, &got, &result);
+    if (brought_something(result)) log_origin();
+    else call.ended(result, MCAPI_SUCCESS);
+  } else if (const auto forced = call.forced_status()) {
+    result = *forced;
+  } else {
+    result = take_message(endpoint, buffer, size, got);
+  }
+  call.end();
+  if (received) *received = got;
+  give(status, result);
+}
+
+// In a replay nothing is posted: the message is taken when the request was complete.
+void mcapi_msg_recv_i(mcapi_endpoint_t endpoint, void* buffer, size_t size, mcapi_request_t* request, mcapi_status_t* status) {
+  REPRISE_CALL(msg_recv_i);
+  mcapi_status_t result = MCAPI_ERR_GENERAL;
+  if (call.passive()) {
+    REPRISE_REAL(msg_recv_i)(endpoint, buffer, size, request, status);
+    return;
+  }
+  call.begin(about(endpoint, size));
+  if (Call::recording()) {
+    REPRISE_REAL(msg_recv_i)(endpoint, buffer, size, request, &result);
+    call.ended(result, MCAPI_PENDING);
+  } else {
+    result = call.forced_status().value_or(MCAPI_PENDING);
+  }
+  if (result == MCAPI_PENDING || result == MCAPI_SUCCESS) remember_request(request, {PendingRequest::Kind::Receive, endpoint, buffer, size, {}});
+  call.end();
+  give(status, result);
+}
+
+mcapi_uint_t mcapi_msg_available(mcapi_endpoint_t endpoint, mcapi_status_t* status) {
+  REPRISE_CALL(msg_available);
+  return available(call, REPRISE_REAL(msg_available), endpoint, status);
+}
+mcapi_uint_t mcapi_pktchan_available(mcapi_pktchan_recv_hndl_t handle, mcapi_status_t* status) {
+  REPRISE_CALL(pktchan_available);
+  return available(call, REPRISE_REAL(pktchan_available), handle, status);
+}
+mcapi_uint_t mcapi_sclchan_available(mcapi_sclchan_recv_hndl_t handle, mcapi_status_t* status) {
+  REPRISE_CALL(sclchan_available);
+  return available(call, REPRISE_REAL(sclchan_available), handle, status);
+}
+
+mcapi_boolean_t mcapi_test(mcapi_request_t* request, size_t* size, mcapi_status_t* status) {
+  REPRISE_CALL(test);
+  mcapi_status_t result = MCAPI_PENDING;
+  if (call.passive()) return REPRISE_REAL(test)(request, size, status);
+  call.begin_test({});
+  if (Call::recording()) {
+    REPRISE_REAL(test)(request, size, &result);
+    call.tested(result != MCAPI_PENDING);
+    if (result != MCAPI_PENDING) log_completion(call, request, result);
+  } else if (call.must_succeed()) {
+    result = complete(call, request, size);
+  }
+  call.end();
+  give(status, result);
+  return result == MCAPI_SUCCESS ? MCAPI_TRUE : MCAPI_FALSE;
+}
+
+mcapi_boolean_t mcapi_wait(mcapi_request_t* request, size_t* size, mcapi_timeout_t timeout, mcapi_status_t* status) {
+  REPRISE_CALL(wait);
+  mcapi_status_t result = MCAPI_ERR_GENERAL;
+  if (call.passive()) return REPRISE_REAL(wait)(request, size, timeout, status);
+  call.begin({0, 0, 0, timeout});
+  if (Call::recording()) {
+    REPRISE_REAL(wait)(request, size, timeout, &result);
+    if (result == MCAPI_TIMEOUT || result == MCAPI_ERR_WAIT_PENDING) call.ended(result, MCAPI_SUCCESS);
+    else log_completion(call, request, result);
+  } else if (const auto forced = call.forced_status()) {
+    result = *forced;
+    if (result != MCAPI_TIMEOUT && result != MCAPI_ERR_WAIT_PENDING) forget_request(request);
+  } else {
+    result = complete(call, request, size);
+  }
+  call.end();
+  give(status, result);
+  return result == MCAPI_SUCCESS ? MCAPI_TRUE : MCAPI_FALSE;
+}
+
+mcapi_uint_t mcapi_wait_any(size_t count, mcapi_request_t** requests, size_t* size, mcapi_timeout_t timeout, mcapi_status_t* status) {
+  REPRISE_CALL(wait_any);
+  mcapi_status_t result = MCAPI_ERR_GENERAL;
+  mcapi_uint_t which = MCAPI_RETURN_VALUE_INVALID;
+  if (call.passive()) return REPRISE_REAL(wait_any)(count, requests, size, timeout, status);
+  call.begin({0, 0, static_cast<std::int64_t>(count), timeout});
+  Session& session = Session::get();
+  if (Call::recording()) {
+    which = REPRISE_REAL(wait_any)(count, requests, size, timeout, &result);
+    if (which < count) {
+      session.recorder().indices(std::span<const mcapi_uint_t>(&which, 1), false);
+      log_completion(call, requests[which], result);
+    } else {
+      call.number(result);
+    }
+  } else if (const auto forced = call.forced_status()) {
+    result = *forced;
+  } else {
+    std::vector<std::uint32_t> list;
+    bool undefined = false;
+    session.insist(session.replayer().indices(list, undefined));
+    if (list.size() != 1 || list[0] >= count) session.insist(session.replayer().mismatch("the recorded call had more requests"));
+    which = list[0];
+    result = complete(call, requests[which], size);
+  }
+  call.end();
+  give(status, result);
+  return which;
+}
+
+// A receive that was not posted has nothing to be cancelled; its end is in the log.
+void mcapi_cancel(mcapi_request_t* request, mcapi_status_t* status) {
+  REPRISE_CALL(cancel);
+  mcapi_status_t result = MCAPI_SUCCESS;
+  if (call.passive()) {
+    REPRISE_REAL(cancel)(request, status);
+    return;
+  }
+  call.begin({});
+  if (Call::recording()) {
+    REPRISE_REAL(cancel)(request, &result);
+    call.ended(result, MCAPI_SUCCESS);
+  } else {
+    result = call.forced_status().value_or(MCAPI_SUCCESS);
+  }
+  call.end();
+  give(status, result);
+}

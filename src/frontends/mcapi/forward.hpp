@@ -1,0 +1,54 @@
+// Calls that are made again in a replay, and whose status is all that could differ.
+#pragma once
+
+#include "frontends/mcapi/call.hpp"
+#include "frontends/mcapi/endpoints.hpp"
+
+namespace reprise::mcapi {
+
+inline Arguments about(mcapi_endpoint_t endpoint, std::size_t size = 0) {
+  const EndpointName name = name_of(endpoint);
+  return {name.domain, name.node, name.port, static_cast<std::int64_t>(size)};
+}
+
+inline void give(mcapi_status_t* out, mcapi_status_t status) {
+  if (out) *out = status;
+}
+
+// The replay's runtime has not yet what the recorded one had: room, an endpoint. It will.
+inline bool is_just_late(mcapi_status_t status) { return status == MCAPI_TIMEOUT || status == MCAPI_ERR_MEM_LIMIT; }
+
+// `make` makes the call, given where its status goes. A status that was another one than usual is given again without it.
+template <class Make>
+mcapi_status_t forward(Call& call, const Arguments& arguments, mcapi_status_t usual, mcapi_status_t* out, Make make) {
+  mcapi_status_t status = MCAPI_ERR_GENERAL;
+  if (call.passive()) {
+    make(&status);
+    give(out, status);
+    return status;
+  }
+  call.begin(arguments);
+  if (Call::recording()) {
+    make(&status);
+    call.ended(status, usual);
+  } else if (const auto forced = call.forced_status()) {
+    status = *forced;
+  } else {
+    do make(&status);
+    while (is_just_late(status));
+    status = usual;  // whatever it says now: the other end may have gone further than it had then
+  }
+  call.end();
+  give(out, status);
+  return status;
+}
+
+// What only the node itself can know: nothing is logged.
+template <class Make>
+auto pass(Function function, Make make) {
+  Call call(function, nullptr);
+  call.passive();
+  return make();
+}
+
+}  // namespace reprise::mcapi
