@@ -37,6 +37,7 @@ import harness
 import hosts
 import languages
 import lint
+import mcapi
 import no_alarms
 import onesided
 import random_programs
@@ -69,6 +70,7 @@ SUITES = {
     "solo": solo.cases,
     "onesided": onesided.cases,
     "shmem": shmem.cases,
+    "mcapi": mcapi.cases,
     "coarrays": coarrays.cases,
     "explore": explore.cases,
     "gallery": gallery.cases,

@@ -1,7 +1,7 @@
 #include "local_node.hpp"
 
 #include <pthread.h>
-#include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mcapi_origin.h"
@@ -46,15 +46,25 @@ void forked_child() {
 
 }  // namespace
 
-const unsigned Patience::kMost = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 48 : 0;
+const bool Patience::kMayLook = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 thread_local Patience t_patience;
 
-void relax() {
+bool look_out(const std::atomic<std::uint32_t>& bell, std::uint32_t heard) {
+  constexpr std::int64_t kNanoseconds = 30000;
+  timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    for (unsigned i = 0; i < 64; ++i) {
+      if (bell.load(std::memory_order_relaxed) != heard) return true;
 #if defined(__x86_64__)
-  __builtin_ia32_pause();
+      __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("yield");
+      asm volatile("yield");
 #endif
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < kNanoseconds);
+  return false;
 }
 
 LocalNode* this_node() { return is_node() ? t_node : g_only.load(std::memory_order_acquire); }
