@@ -24,6 +24,7 @@
 #include "cli/launch.hpp"
 #include "cli/leftovers.hpp"
 #include "cli/libraries.hpp"
+#include "cli/nodes.hpp"
 #include "cli/options.hpp"
 #include "cli/record.hpp"
 #include "cli/run_manifest.hpp"
@@ -147,6 +148,7 @@ std::string ranks_in_full(const std::string& text) {
 
 RecordedTrace record(const std::vector<std::string>& command, const RecordOptions& options) {
   const ChosenMpi mpi = choose_mpi(command, options.mpi);
+  if (!options.mode.empty() && mpi.found.mpi != kMcapi) fail("record: --mode is for MCAPI programs, and this one uses {}", mpi_title(mpi.found.mpi));
   const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
   const int dir_fd = trace.fd.get();
   trace::Manifest manifest = describe_run(command, mpi.found.mpi);
@@ -157,11 +159,20 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
 
   Variables settings{
       {"REPRISE_MODE", "record"}, {"REPRISE_DIR", trace.absolute}, {"REPRISE_TRACE_ID", hex(manifest.trace_id)}};
-  if (!options.data.empty()) settings.emplace_back("REPRISE_DATA", ranks_in_full(options.data));
+  if (!options.data.empty()) {
+    // Nodes of MCAPI may be threads, so every process may have one of them.
+    const bool nodes = mpi.found.mpi == kMcapi;
+    settings.emplace_back("REPRISE_DATA", nodes ? "all" : ranks_in_full(options.data));
+    if (nodes) settings.emplace_back("REPRISE_DATA_NODES", ranks_in_full(options.data));
+  }
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
   // A script that starts the nodes is none itself.
   if (mpi.found.mpi == kNoMpi || (mpi.found.mpi == kMcapi && mpi.found.program_mpi == kMcapi)) settings.emplace_back("REPRISE_ALONE", "1");
   if (mpi.found.mpi == kMcapi) settings.emplace_back("REPRISE_NODES", "1");
+  if (options.mode == "sender") {
+    make_arrivals(dir_fd);
+    settings.emplace_back("REPRISE_ARRIVALS", trace.absolute + "/" + kArrivals);
+  }
   if (options.checks) settings.emplace_back("REPRISE_CHECKS", "1");
   if (options.flow) settings.emplace_back("REPRISE_FLOW", options.no_flow_messages ? "2" : "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
@@ -244,6 +255,10 @@ int record_command(int argc, char** argv) {
       .option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread",
               "BYTES")
       .bytes();
+  parser
+      .option("--mode", options.mode, "MCAPI: keep the order at each node (receiver, the default), or one of all arrivals, too (sender)",
+              "receiver|sender")
+      .one_of({"receiver", "sender"});
   parser.flag("--no-osc-rdma", options.no_osc_rdma, "Open MPI: do without osc/rdma, which crashes in some one-sided programs (reprise doctor)");
   parser.flag("--no-deadlock-check", options.no_deadlocks,
               "Do not look for deadlocks among the threads of a rank, and let a rank hang that is in one");

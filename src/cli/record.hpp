@@ -11,6 +11,7 @@ struct RecordOptions {
   std::string directory;
   std::string mpi;
   std::string data;            // whose values are recorded, too
+  std::string mode;            // of MCAPI: "receiver" or "sender"
   std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
   bool no_deadlocks = false;   // threads are not watched
   bool no_osc_rdma = false;    // of Open MPI: see doctor

@@ -1,6 +1,9 @@
 // reprise replay: runs the recorded command again and forces every outcome, until the end of the recorded run.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "analyze/number_set.hpp"
 #include "base/process.hpp"
@@ -13,10 +16,12 @@
 #include "cli/launch.hpp"
 #include "cli/libraries.hpp"
 #include "cli/monitor.hpp"
+#include "cli/nodes.hpp"
 #include "cli/options.hpp"
 #include "cli/recorded_run.hpp"
 #include "cli/solo.hpp"
 #include "cli/speech.hpp"
+#include "cli/temporary_directory.hpp"
 #include "cli/trace_dir.hpp"
 #include "cli/watch_replay.hpp"
 
@@ -30,13 +35,15 @@ struct Options {
   bool ignore_sent = false;
   double stall_seconds = 0;
   std::optional<std::uint32_t> rank;  // alone
+  std::string nodes;                  // of MCAPI, each from its values
+  std::string mode;                   // of MCAPI: what the trace must be
 };
 
 int replay(const OpenTrace& trace, const std::vector<std::string>& other_command, const Options& options) {
   const std::vector<std::string>& command = other_command.empty() ? trace.manifest.command : other_command;
   if (command.empty()) fail("{}: the manifest names no command", printable(trace.path));
   check_architecture(trace);
-  const Recorded recorded = read_recorded(trace);
+  const Recorded recorded = read_recorded(trace, options.nodes.empty() ? std::vector<std::uint32_t>() : ranks_for_nodes(trace, options.nodes));
   refuse_what_cannot_be_replayed(trace);
   confirm(trace, command, trace.manifest.working_directory, options.yes);
 
@@ -48,6 +55,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   // Slurm may choose other nodes than those of the recorded run, and its ranks are no descendants of ours.
   const bool local = recorded.one_host && other_command.empty() && mpi.found.launcher_kind != LauncherKind::Slurm;
   Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, options.stall_seconds));
+  std::optional<TemporaryDirectory> arrivals;
   Variables settings{{"REPRISE_MODE", "replay"},
                      {"REPRISE_DIR", std::filesystem::canonical(trace.files).string()},
                      {"REPRISE_TRACE_ID", hex(trace.manifest.trace_id)},
@@ -58,6 +66,13 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   if (trace.manifest.mpi == kMcapi) {
     settings.emplace_back("REPRISE_NODES", "1");
     settings.emplace_back("REPRISE_RANKS", std::to_string(trace.manifest.ranks));
+    if (!options.nodes.empty()) settings.emplace_back("REPRISE_ONLY_NODES", options.nodes);
+    if (has_arrivals(trace) && options.nodes.empty()) {
+      arrivals.emplace();
+      const UniqueFd directory(::open(arrivals->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      make_arrivals(directory.get());
+      settings.emplace_back("REPRISE_ARRIVALS", arrivals->path() + "/" + kArrivals);
+    }
   }
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
   Job job = Job::start({launch.command, launch.environment, directory, {}});
@@ -92,6 +107,7 @@ int replay_command(int argc, char** argv) {
         const auto ranks = analyze::NumberSet::parse(text == "all" ? "0-" : text);
         return ranks ? std::string() : ranks.error().what;
       });
+  parser.option("--mode", options.mode, "MCAPI: refuse a trace that was recorded in another mode", "receiver|sender").one_of({"receiver", "sender"});
   parser.flag("--ignore-sent", options.ignore_sent,
               "With --rank: go on if the rank sends other bytes than in the recorded run");
   parser.flag("--gdb", debugger.gdb,
@@ -106,7 +122,13 @@ int replay_command(int argc, char** argv) {
   if (const auto status = parser.parse(line.own)) return *status;
   const OpenTrace trace = open_trace(options.directory);
   if (options.rank && !together.empty()) fail("replay: either --rank or --ranks");
+  check_mode(trace, options.mode);
   std::vector<std::uint32_t> alone;
+  if (trace.manifest.mpi == kMcapi && (options.rank || !together.empty())) {
+    if (debugger.any()) fail("replay: not in a debugger yet, with nodes of MCAPI");
+    options.nodes = options.rank ? std::to_string(*options.rank) : together;
+    return replay(trace, line.command, options);
+  }
   if (options.rank) alone = {*options.rank};
   else if (!together.empty()) alone = ranks_in_list(trace, together);
   else if (trace.manifest.explored && !debugger.any() && line.command.empty() && has_windows(trace))

@@ -52,6 +52,9 @@ Configuration read_environment() {
   unsetenv("REPRISE_ALONE");  // not for the programs that this one starts
   configuration.has_nodes = *environment("REPRISE_NODES") == '1';
   configuration.ranks = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANKS"), nullptr, 10));
+  configuration.data_nodes = environment("REPRISE_DATA_NODES");
+  configuration.only_nodes = environment("REPRISE_ONLY_NODES");
+  configuration.arrivals = environment("REPRISE_ARRIVALS");
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
   return configuration;
 }
@@ -467,9 +470,21 @@ void Session::forked_child() {
 }
 
 // Its end is the end of its run, as with a process that is followed from its start.
-void Session::is_node() {
+void Session::is_node(std::uint32_t rank) {
   configuration_.alone = true;
   reads_paused_ = false;
+  if (configuration_.only_nodes.empty()) return;
+  auto values = open_values(rank, 0);
+  if (!values) give_up(values.error().what);
+  main_.values.emplace(std::move(*values));
+}
+
+bool Session::is_in_list(std::uint32_t number, const std::string& list) { return is_among(number, list); }
+
+void Session::is_left_out() {
+  if (!t_stream || t_stream == &main_) return;
+  t_stream->replayer.reset();
+  turn_is_over(t_stream->number, UINT64_MAX);
 }
 
 void Session::threads_may_call() { threaded_.store(true, std::memory_order_relaxed); }

@@ -41,6 +41,9 @@ struct Configuration {
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
   bool has_nodes = false;                  // MCAPI: any process may become a rank, also one that another rank has forked
   std::uint32_t ranks = 0;                 // replaying nodes: how many ranks there were
+  std::string data_nodes;                  // recording nodes: whose values are recorded, too
+  std::string only_nodes;                  // replaying nodes: only these, from their values
+  std::string arrivals;                    // nodes: a file that counts messages, where all arrivals are to have one order
 };
 
 // What a front end knows about the process once its API is up.
@@ -81,7 +84,10 @@ class Session {
   std::uint32_t rank() const { return rank_; }
 
   // MCAPI: this process is a rank from now on, and until it ends. Before attach().
-  void is_node();
+  void is_node(std::uint32_t rank);
+  // The running thread, or this process, is a node that is left out of a replay: nobody waits for what it did.
+  void is_left_out();
+  static bool is_in_list(std::uint32_t number, const std::string& list);
 
   // A copy of a process that has been through MPI_Init becomes a rank; and its run is recorded, with all values.
   void becomes_virtual_rank();
@@ -263,7 +269,7 @@ class Session {
   ThreadStream& stream() { return t_stream ? *t_stream : main_; }
   void attach_thread(ThreadStream& stream);
   void open_data(ThreadStream& stream, int dir);
-  Result<DataReplayer> open_values(std::uint32_t thread) const;
+  Result<DataReplayer> open_values(std::uint32_t rank, std::uint32_t thread) const;
   void attach_threads();
   std::uint64_t look_after_threads();
   void reached_end();

@@ -27,10 +27,10 @@ void Session::open_messages() {
   if (!opened) append_note("no-messages", opened.error().what);
 }
 
-Result<DataReplayer> Session::open_values(std::uint32_t thread) const {
+Result<DataReplayer> Session::open_values(std::uint32_t rank, std::uint32_t thread) const {
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (dir < 0) return Error{configuration_.directory + ": " + std::strerror(errno)};
-  auto reader = DataReader::open(dir, {configuration_.trace_id, *configuration_.solo_rank, thread | trace::kDataStream});
+  auto reader = DataReader::open(dir, {configuration_.trace_id, rank, thread | trace::kDataStream});
   close(dir);
   if (!reader) return reader.error();
   return DataReplayer(std::move(*reader));
@@ -61,7 +61,7 @@ void Session::each_completion(const std::function<void(DataEntry&)>& visit) cons
 }
 
 void Session::begin_solo() {
-  auto values = open_values(0);
+  auto values = open_values(*configuration_.solo_rank, 0);
   if (!values) give_up(values.error().what);
   main_.values.emplace(std::move(*values));
 }

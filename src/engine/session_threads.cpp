@@ -127,8 +127,8 @@ void Session::open_thread_log(ThreadStream& stream) {
   const std::uint32_t rank = attached_ ? rank_ : early_rank_.value_or(0);
   auto reader = trace::RankReader::open(dir, rank, configuration_.trace_id, stream.number);
   close(dir);
-  if (reader && solo()) {
-    if (auto values = open_values(stream.number)) stream.values.emplace(std::move(*values));
+  if (reader && (solo() || !configuration_.only_nodes.empty())) {
+    if (auto values = open_values(rank, stream.number)) stream.values.emplace(std::move(*values));
   }
   if (reader) stream.replayer.emplace(CallStream(std::move(*reader)), functions_);
   else if (attached_ && cut_off_.load(std::memory_order_relaxed) == 0) supervisor_.trouble(reader.error().what);

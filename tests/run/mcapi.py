@@ -1,5 +1,6 @@
 """MCAPI programs: the examples and one that calls everything, with nodes as threads and as processes. Receiver-based replay keeps what
-each node receives, and how often it asked in vain."""
+each node receives, and how often it asked in vain; sender-based replay also the order of all arrivals; and with its values, each node runs
+without the others."""
 
 import re
 import shutil
@@ -30,12 +31,13 @@ def local(outputs, without):
     return {name: re.sub(without, b"", text) if without else text for name, text in outputs.items()}
 
 
-def receiver(words, without, processes):
+def replayed(words, without, processes, mode):
+    """All nodes, each in its own order; in mode sender, with one order of all arrivals."""
     def function(scene):
         seen = set()
         for _ in range(2 * scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
-            result, recorded = scene.record(example(scene, words, processes), env={"OUT_DIR": str(scene.out)})
+            result, recorded = scene.record(example(scene, words, processes), words=("--mode", mode), env={"OUT_DIR": str(scene.out)})
             scene.check_status(result, 0, "record")
             scene.check(recorded, "no node said anything", result)
             seen.add(tuple(recorded.values()))
@@ -44,6 +46,40 @@ def receiver(words, without, processes):
             scene.check_same(local(recorded, without), local(outputs, without), "replay", replay)
         scene.remark = f"{len(seen)} different runs of {2 * scene.settings.repeat}"
     return function
+
+
+def alone(words, without, processes):
+    """Each node from its values, without the others."""
+    def function(scene):
+        for _ in range(scene.settings.repeat):
+            shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+            result, recorded = scene.record(example(scene, words, processes), words=("--data", "all"), env={"OUT_DIR": str(scene.out)})
+            scene.check_status(result, 0, "record")
+            for name in recorded:
+                replay, outputs = scene.solo(re.search(r"\d+", name)[0], env={"OUT_DIR": str(scene.out)})
+                scene.check_status(replay, 0, name)
+                said = {other for other, text in outputs.items() if text}
+                scene.check(said <= {name}, f"{name} alone, but also {sorted(said)}", replay)
+                scene.check_same(local({name: recorded[name]}, without), local({name: outputs[name]}, without), "alone", replay)
+    return function
+
+
+def one_sentence(scene, result, *words):
+    scene.check(result.status == 125, "not refused", result)
+    scene.check(len(result.err.strip().splitlines()) == 1 and all(word in result.err for word in words), f"not one sentence with {words}", result)
+
+
+def bad_input(scene):
+    reprise, trace, out = scene.settings.reprise, scene.dir / "trace", {"OUT_DIR": str(scene.out)}
+    scene.record(example(scene, ["figure8"], False), words=("--data", "2"), env=out)
+    one_sentence(scene, scene.run([reprise, "replay", "--yes", "--mode", "sender", trace], env=out), "mode receiver", "--mode sender")
+    one_sentence(scene, scene.run([reprise, "replay", "--yes", "--rank", "4", trace], env=out), "node 4", "--data 4")
+    one_sentence(scene, scene.run([reprise, "replay", "--yes", "--rank", "9", trace], env=out), "no node 9")
+    one_sentence(scene, scene.run([reprise, "record", "--mode", "sender", "--", "ls"]), "--mode", "MCAPI")
+    shutil.rmtree(trace)
+    scene.record(example(scene, ["complete_graph", "3"], False), env=out)
+    other = scene.run([reprise, "replay", "--yes", trace, "--", *example(scene, ["complete_graph", "4"], False)], env=out)
+    scene.check(other.status in (75, 125) and "other arguments" in other.err, "another number of nodes is not told", other)
 
 
 def killed(scene):
@@ -64,7 +100,11 @@ def cases(mpi):
         return []
     listed = {}
     for name, (words, without) in PROGRAMS.items():
-        listed[f"{name}-threads"] = receiver(words, without, False)
-        listed[f"{name}-processes"] = receiver(words, without, True)
+        for kind in ("threads", "processes"):
+            processes = kind == "processes"
+            listed[f"{name}-{kind}"] = replayed(words, without, processes, "receiver")
+            listed[f"{name}-{kind}-sender"] = replayed(words, None, processes, "sender")
+            listed[f"{name}-{kind}-alone"] = alone(words, without, processes)
     listed["assertion"] = killed
+    listed["bad-input"] = bad_input
     return [Case("mcapi", mpi, name, function) for name, function in listed.items()]

@@ -20,6 +20,11 @@ using engine::Mode;
 using engine::Session;
 using frontends::t_inside;
 
+// Replaying: this thread is a node that runs from its recorded values, and no other is there (DR-MCAPI, section 3.2).
+inline thread_local bool t_simulated __attribute__((tls_model("initial-exec"))) = false;
+// Recording: the values that reach the node of this thread are recorded.
+inline thread_local bool t_keeps_values __attribute__((tls_model("initial-exec"))) = false;
+
 // The runtime's function of that name. Null: it has none.
 void* runtime_function(Function function);
 template <class Real>

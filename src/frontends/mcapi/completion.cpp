@@ -2,6 +2,7 @@
 #include "frontends/mcapi/forward.hpp"
 #include "frontends/mcapi/messages.hpp"
 #include "frontends/mcapi/requests.hpp"
+#include "frontends/mcapi/values.hpp"
 
 using namespace reprise::mcapi;
 
@@ -17,11 +18,16 @@ void know_what_was_got(const PendingRequest& request) {
 }
 
 // Recording: the request is complete.
-void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t status) {
+void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t status, std::size_t size) {
   const auto pending = forget_request(request);
-  if (pending && pending->kind == PendingRequest::Kind::Receive && brought_something(status)) return log_origin();
+  if (pending && pending->kind == PendingRequest::Kind::Receive && brought_something(status)) {
+    log_origin();
+    return keep_message(pending->buffer, size, status);
+  }
   call.ended(status, MCAPI_SUCCESS);
-  if (pending && status == MCAPI_SUCCESS) know_what_was_got(*pending);
+  if (!pending || status != MCAPI_SUCCESS) return;
+  know_what_was_got(*pending);
+  if (pending->kind == PendingRequest::Kind::ReceivePacket) keep_or_take_packet(static_cast<void**>(pending->buffer), size);
 }
 
 // Replaying: it is to be complete now, in the way in which it was then.
@@ -32,6 +38,11 @@ mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size)
   mcapi_status_t status = MCAPI_SUCCESS;
   if (pending && pending->kind == PendingRequest::Kind::Receive) {
     status = take_message(pending->endpoint, pending->buffer, pending->size, got);
+  } else if (t_simulated) {
+    if (pending && pending->kind == PendingRequest::Kind::GetEndpoint)
+      *static_cast<mcapi_endpoint_t*>(pending->buffer) = made_up_endpoint(pending->name);
+    if (pending && pending->kind == PendingRequest::Kind::ReceivePacket) keep_or_take_packet(static_cast<void**>(pending->buffer), got);
+    if (pending) know_what_was_got(*pending);
   } else {
     REPRISE_REAL(wait)(request, &got, MCAPI_TIMEOUT_INFINITE, &status);
     status = MCAPI_SUCCESS;  // as it was then
@@ -75,8 +86,12 @@ void mcapi_msg_recv(mcapi_endpoint_t endpoint, void* buffer, size_t size, size_t
   call.begin(about(endpoint, size));
   if (Call::recording()) {
     REPRISE_REAL(msg_recv)(endpoint, buffer, size, &got, &result);
-    if (brought_something(result)) log_origin();
-    else call.ended(result, MCAPI_SUCCESS);
+    if (brought_something(result)) {
+      log_origin();
+      keep_message(buffer, got, result);
+    } else {
+      call.ended(result, MCAPI_SUCCESS);
+    }
   } else if (const auto forced = call.forced_status()) {
     result = *forced;
   } else {
@@ -126,9 +141,11 @@ mcapi_boolean_t mcapi_test(mcapi_request_t* request, size_t* size, mcapi_status_
   if (call.passive()) return REPRISE_REAL(test)(request, size, status);
   call.begin_test({});
   if (Call::recording()) {
-    REPRISE_REAL(test)(request, size, &result);
+    std::size_t got = 0;
+    REPRISE_REAL(test)(request, &got, &result);
     call.tested(result != MCAPI_PENDING);
-    if (result != MCAPI_PENDING) log_completion(call, request, result);
+    if (result != MCAPI_PENDING) log_completion(call, request, result, got);
+    if (size && result != MCAPI_PENDING) *size = got;
   } else if (call.must_succeed()) {
     result = complete(call, request, size);
   }
@@ -143,9 +160,11 @@ mcapi_boolean_t mcapi_wait(mcapi_request_t* request, size_t* size, mcapi_timeout
   if (call.passive()) return REPRISE_REAL(wait)(request, size, timeout, status);
   call.begin({0, 0, 0, timeout});
   if (Call::recording()) {
-    REPRISE_REAL(wait)(request, size, timeout, &result);
+    std::size_t got = 0;
+    REPRISE_REAL(wait)(request, &got, timeout, &result);
     if (result == MCAPI_TIMEOUT || result == MCAPI_ERR_WAIT_PENDING) call.ended(result, MCAPI_SUCCESS);
-    else log_completion(call, request, result);
+    else log_completion(call, request, result, got);
+    if (size && result == MCAPI_SUCCESS) *size = got;
   } else if (const auto forced = call.forced_status()) {
     result = *forced;
     if (result != MCAPI_TIMEOUT && result != MCAPI_ERR_WAIT_PENDING) forget_request(request);
@@ -165,10 +184,12 @@ mcapi_uint_t mcapi_wait_any(size_t count, mcapi_request_t** requests, size_t* si
   call.begin({0, 0, static_cast<std::int64_t>(count), timeout});
   Session& session = Session::get();
   if (Call::recording()) {
-    which = REPRISE_REAL(wait_any)(count, requests, size, timeout, &result);
+    std::size_t got = 0;
+    which = REPRISE_REAL(wait_any)(count, requests, &got, timeout, &result);
+    if (size && which < count) *size = got;
     if (which < count) {
       session.recorder().indices(std::span<const mcapi_uint_t>(&which, 1), false);
-      log_completion(call, requests[which], result);
+      log_completion(call, requests[which], result, got);
     } else {
       call.number(result);
     }

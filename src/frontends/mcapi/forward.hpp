@@ -18,9 +18,13 @@ inline void give(mcapi_status_t* out, mcapi_status_t status) {
 // The replay's runtime has not yet what the recorded one had: room, an endpoint. It will.
 inline bool is_just_late(mcapi_status_t status) { return status == MCAPI_TIMEOUT || status == MCAPI_ERR_MEM_LIMIT; }
 
+// Whether it is made, too, by a node that runs from its values.
+enum class Alone { Made, NotMade };
+
 // `make` makes the call, given where its status goes. A status that was another one than usual is given again without it.
 template <class Make>
-mcapi_status_t forward(Call& call, const Arguments& arguments, mcapi_status_t usual, mcapi_status_t* out, Make make) {
+mcapi_status_t forward(Call& call, const Arguments& arguments, mcapi_status_t usual, mcapi_status_t* out, Make make,
+                       Alone alone = Alone::NotMade) {
   mcapi_status_t status = MCAPI_ERR_GENERAL;
   if (call.passive()) {
     make(&status);
@@ -33,6 +37,8 @@ mcapi_status_t forward(Call& call, const Arguments& arguments, mcapi_status_t us
     call.ended(status, usual);
   } else if (const auto forced = call.forced_status()) {
     status = *forced;
+  } else if (t_simulated && alone == Alone::NotMade) {
+    status = usual;
   } else {
     do make(&status);
     while (is_just_late(status));

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
-#include <unordered_map>
 #include <vector>
 
-#include "base/spin.hpp"
+#include "frontends/mcapi/arrivals.hpp"
 #include "frontends/mcapi/call.hpp"
+#include "frontends/mcapi/values.hpp"
 
 namespace reprise::mcapi {
 namespace {
@@ -61,12 +61,38 @@ void log_origin() {
   if (origin.domain > kMaxDomain) session.note("not-replayable", "domains above 255");
   const engine::WildcardOutcome lane = lane_of(origin);
   session.recorder().shown(lane.code, lane.tag);
+  if (!orders_arrivals()) return;
+  const std::int64_t number = next_arrival();
+  session.recorder().numbers({&number, 1});
 }
+
+namespace {
+
+// The order of arrivals, if the recorded run had one.
+std::int64_t arrival_of_then() {
+  std::int64_t number = 0;
+  return Session::get().replayer().numbers_if_any({&number, 1}) == 1 ? number : 0;
+}
+
+mcapi_status_t receive_wanted(mcapi_endpoint_t endpoint, const engine::WildcardOutcome& wanted, void* buffer, std::size_t room, std::size_t& size);
+
+}  // namespace
 
 mcapi_status_t take_message(mcapi_endpoint_t endpoint, void* buffer, std::size_t room, std::size_t& size) {
   Session& session = Session::get();
   engine::WildcardOutcome wanted;
   session.insist(session.replayer().wildcard(wanted));
+  const std::int64_t number = arrival_of_then();
+  if (t_simulated) return message_of_then(buffer, room, size);
+  const mcapi_status_t status = receive_wanted(endpoint, wanted, buffer, room, size);
+  if (number > 0 && orders_arrivals()) await_arrival(number);
+  return status;
+}
+
+namespace {
+
+mcapi_status_t receive_wanted(mcapi_endpoint_t endpoint, const engine::WildcardOutcome& wanted, void* buffer, std::size_t room, std::size_t& size) {
+  Session& session = Session::get();
   const auto kept = std::find_if(t_early.begin(), t_early.end(), [&](const Early& one) { return one.endpoint == endpoint && one.lane == wanted; });
   if (kept != t_early.end()) {
     const mcapi_status_t status = hand_over(kept->bytes.data(), kept->bytes.size(), buffer, room, size);
@@ -92,4 +118,5 @@ mcapi_status_t take_message(mcapi_endpoint_t endpoint, void* buffer, std::size_t
   }
 }
 
+}  // namespace
 }  // namespace reprise::mcapi

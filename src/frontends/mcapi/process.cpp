@@ -61,11 +61,22 @@ std::optional<std::uint32_t> rank_of(mcapi_domain_t domain, mcapi_node_t node) {
   return rank;
 }
 
+// Whoever waits for its end goes on.
+[[noreturn]] void leave_out() {
+  if (engine::mode() == Mode::Armed || !engine::t_stream || engine::t_stream->number == 0) _exit(0);
+  Session::get().is_left_out();
+  t_inside = false;
+  pthread_exit(nullptr);
+}
+
 }  // namespace
 
 void become_rank(mcapi_domain_t domain, mcapi_node_t node) {
-  if (engine::mode() != Mode::Armed || t_inside) return;
+  if (t_inside) return;
   Session& session = Session::get();
+  const std::string& only = session.configuration().only_nodes;
+  if (!only.empty() && !Session::is_in_list(node, only)) leave_out();
+  if (engine::mode() != Mode::Armed) return;
   const bool was_inside = std::exchange(t_inside, true);
   const auto rank = rank_of(domain, node);
   if (!rank) {
@@ -73,7 +84,7 @@ void become_rank(mcapi_domain_t domain, mcapi_node_t node) {
     if (session.configuration().mode == Mode::Replay) session.give_up(name + " was no process of its own in the recorded run");
     session.decline(name + " was initialized by two processes, and only the first is recorded");
   } else {
-    session.is_node();
+    session.is_node(*rank);
     session.wake(frontends::all_functions());
     engine::Identity identity;
     identity.rank = *rank;
@@ -85,9 +96,14 @@ void become_rank(mcapi_domain_t domain, mcapi_node_t node) {
   t_inside = was_inside;
 }
 
-void note_node(mcapi_domain_t domain, mcapi_node_t node) {
+void is_node_now(mcapi_domain_t domain, mcapi_node_t node) {
+  Session& session = Session::get();
+  const engine::Configuration& settings = session.configuration();
+  t_simulated = engine::mode() == Mode::Replay && !settings.only_nodes.empty();
+  if (engine::mode() != Mode::Record) return;
+  t_keeps_values = session.records_data() && Session::is_in_list(node, settings.data_nodes);
   const std::uint32_t thread = engine::t_stream ? engine::t_stream->number : 0;
-  Session::get().append_note("node", std::to_string(domain) + ":" + std::to_string(node) + ":" + std::to_string(thread));
+  session.append_note("node", std::to_string(domain) + ":" + std::to_string(node) + ":" + std::to_string(thread) + (t_keeps_values ? ":values" : ""));
 }
 
 }  // namespace reprise::mcapi

@@ -11,7 +11,7 @@
 namespace reprise::mcapi {
 
 struct PendingRequest {
-  enum class Kind { Receive, GetEndpoint, Other } kind = Kind::Other;
+  enum class Kind { Receive, ReceivePacket, GetEndpoint, Other } kind = Kind::Other;
   mcapi_endpoint_t endpoint = 0;  // of a receive
   void* buffer = nullptr;         // and where an endpoint that is got comes to lie
   std::size_t size = 0;

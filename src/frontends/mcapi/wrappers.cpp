@@ -4,6 +4,7 @@
 #include "frontends/mcapi/forward.hpp"
 #include "frontends/mcapi/process.hpp"
 #include "frontends/mcapi/requests.hpp"
+#include "frontends/mcapi/values.hpp"
 
 using namespace reprise::mcapi;
 
@@ -22,14 +23,15 @@ void mcapi_initialize(mcapi_domain_t domain, mcapi_node_t node, const mcapi_node
                       mcapi_info_t* info, mcapi_status_t* status) {
   REPRISE_CALL(initialize);
   become_rank(domain, node);
-  const mcapi_status_t result =
-      forward(call, {domain, node, 0, 0}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { REPRISE_REAL(initialize)(domain, node, attributes, parameters, info, s); });
-  if (result == MCAPI_SUCCESS && Call::recording()) note_node(domain, node);
+  const mcapi_status_t result = forward(
+      call, {domain, node, 0, 0}, MCAPI_SUCCESS, status,
+      [&](mcapi_status_t* s) { REPRISE_REAL(initialize)(domain, node, attributes, parameters, info, s); }, Alone::Made);
+  if (result == MCAPI_SUCCESS) is_node_now(domain, node);
 }
 
 void mcapi_finalize(mcapi_status_t* status) {
   REPRISE_CALL(finalize);
-  forward(call, {}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { REPRISE_REAL(finalize)(s); });
+  forward(call, {}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { REPRISE_REAL(finalize)(s); }, Alone::Made);
 }
 
 mcapi_domain_t mcapi_domain_id_get(mcapi_status_t* status) {
@@ -57,7 +59,7 @@ mcapi_endpoint_t mcapi_endpoint_create(mcapi_port_t port, mcapi_status_t* status
   mcapi_endpoint_t made = 0;
   mcapi_status_t ignored;
   const mcapi_status_t result =
-      forward(call, {0, 0, port, 0}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { made = REPRISE_REAL(endpoint_create)(port, s); });
+      forward(call, {0, 0, port, 0}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { made = REPRISE_REAL(endpoint_create)(port, s); }, Alone::Made);
   if (result == MCAPI_SUCCESS) know_endpoint(made, {REPRISE_REAL(domain_id_get)(&ignored), REPRISE_REAL(node_id_get)(&ignored), port});
   return made;
 }
@@ -78,6 +80,7 @@ mcapi_endpoint_t mcapi_endpoint_get(mcapi_domain_t domain, mcapi_node_t node, mc
   mcapi_endpoint_t found = 0;
   const mcapi_status_t result = forward(call, {domain, node, port, timeout}, MCAPI_SUCCESS, status,
                                         [&](mcapi_status_t* s) { found = REPRISE_REAL(endpoint_get)(domain, node, port, timeout, s); });
+  if (result == MCAPI_SUCCESS && t_simulated) found = made_up_endpoint({domain, node, port});
   if (result == MCAPI_SUCCESS) know_endpoint(found, {domain, node, port});
   return found;
 }
@@ -119,7 +122,8 @@ void mcapi_endpoint_delete(mcapi_endpoint_t endpoint, mcapi_status_t* status) {
     REPRISE_REAL(endpoint_delete)(endpoint, &result);
     call.ended(result, MCAPI_SUCCESS);
   } else {
-    await_gets(endpoint, call.number_if_any().value_or(0));
+    const std::int64_t gets = call.number_if_any().value_or(0);
+    if (!t_simulated) await_gets(endpoint, gets);
     const auto forced = call.forced_status();
     if (!forced) REPRISE_REAL(endpoint_delete)(endpoint, &result);
     result = forced.value_or(MCAPI_SUCCESS);
@@ -154,7 +158,7 @@ void mcapi_endpoint_set_attribute(mcapi_endpoint_t endpoint, mcapi_uint_t number
                                   mcapi_status_t* status) {
   REPRISE_CALL(endpoint_set_attribute);
   forward(call, about(endpoint, number), MCAPI_SUCCESS, status,
-          [&](mcapi_status_t* s) { REPRISE_REAL(endpoint_set_attribute)(endpoint, number, value, size, s); });
+          [&](mcapi_status_t* s) { REPRISE_REAL(endpoint_set_attribute)(endpoint, number, value, size, s); }, Alone::Made);
 }
 
 void mcapi_msg_send(mcapi_endpoint_t from, mcapi_endpoint_t to, const void* buffer, size_t size, mcapi_priority_t priority,
@@ -180,6 +184,7 @@ void mcapi_msg_send_i(mcapi_endpoint_t from, mcapi_endpoint_t to, const void* bu
   void mcapi_##name(handle_t* handle, mcapi_endpoint_t endpoint, mcapi_request_t* request, mcapi_status_t* status) {             \
     REPRISE_CALL(name);                                                                                                         \
     remember(request, forward(call, about(endpoint), MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(handle, endpoint, request, s); })); \
+    if (t_simulated && handle) *handle = endpoint;                                                                              \
   }
 #define REPRISE_CLOSE(name, handle_t)                                                                                          \
   void mcapi_##name(handle_t handle, mcapi_request_t* request, mcapi_status_t* status) {                                        \
@@ -194,7 +199,9 @@ void mcapi_msg_send_i(mcapi_endpoint_t from, mcapi_endpoint_t to, const void* bu
   mcapi_uint##width##_t mcapi_sclchan_recv_uint##width(mcapi_sclchan_recv_hndl_t handle, mcapi_status_t* status) {               \
     REPRISE_CALL(sclchan_recv_uint##width);                                                                                     \
     mcapi_uint##width##_t value = 0;                                                                                            \
-    forward(call, {}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { value = REPRISE_REAL(sclchan_recv_uint##width)(handle, s); }); \
+    const mcapi_status_t result = forward(call, {}, MCAPI_SUCCESS, status,                                                      \
+                                          [&](mcapi_status_t* s) { value = REPRISE_REAL(sclchan_recv_uint##width)(handle, s); }); \
+    if (result == MCAPI_SUCCESS) keep_or_take_value(&value, sizeof value);                                                      \
     return value;                                                                                                               \
   }
 
@@ -226,13 +233,22 @@ void mcapi_pktchan_send_i(mcapi_pktchan_send_hndl_t handle, const void* buffer, 
 }
 void mcapi_pktchan_recv(mcapi_pktchan_recv_hndl_t handle, void** buffer, size_t* received, mcapi_status_t* status) {
   REPRISE_CALL(pktchan_recv);
-  forward(call, {}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_recv)(handle, buffer, received, s); });
+  std::size_t got = 0;
+  const mcapi_status_t result =
+      forward(call, {}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_recv)(handle, buffer, &got, s); });
+  if (result == MCAPI_SUCCESS) keep_or_take_packet(buffer, got);
+  if (received && result == MCAPI_SUCCESS) *received = got;
 }
 void mcapi_pktchan_recv_i(mcapi_pktchan_recv_hndl_t handle, void** buffer, mcapi_request_t* request, mcapi_status_t* status) {
   REPRISE_CALL(pktchan_recv_i);
-  remember(request, forward(call, {}, MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_recv_i)(handle, buffer, request, s); }));
+  remember(request, forward(call, {}, MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_recv_i)(handle, buffer, request, s); }),
+           {PendingRequest::Kind::ReceivePacket, 0, buffer, 0, {}});
 }
 void mcapi_pktchan_release(void* buffer, mcapi_status_t* status) {
+  if (t_simulated) {
+    give(status, free_made_up_packet(buffer) ? MCAPI_SUCCESS : MCAPI_ERR_BUF_INVALID);
+    return;
+  }
   pass(Function::pktchan_release, [&] { REPRISE_REAL(pktchan_release)(buffer, status); });
 }
 mcapi_boolean_t mcapi_pktchan_release_test(void* buffer, mcapi_status_t* status) {
