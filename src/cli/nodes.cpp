@@ -47,8 +47,9 @@ std::vector<std::uint32_t> ranks_for_nodes(const OpenTrace& trace, const std::st
 }
 
 void make_arrivals(int dir_fd) {
+  constexpr off_t kSize = 16;  // frontends/mcapi/arrivals.cpp
   const UniqueFd file(::openat(dir_fd, kArrivals, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file || ::ftruncate(file.get(), sizeof(std::int64_t)) != 0) fail("cannot make the file that counts arrivals: {}", error_text(errno));
+  if (!file || ::ftruncate(file.get(), kSize) != 0) fail("cannot make the file that counts arrivals: {}", error_text(errno));
 }
 
 bool has_arrivals(const OpenTrace& trace) { return ::faccessat(trace.fd.get(), kArrivals, F_OK, 0) == 0; }

@@ -1,13 +1,14 @@
 #include "frontends/mcapi/arrivals.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <string>
 
 #include "frontends/mcapi/call.hpp"
@@ -15,48 +16,61 @@
 namespace reprise::mcapi {
 namespace {
 
-// Shared by all nodes: how many have come. The command has made the file, one for the recording and one for each replay.
-std::atomic<std::int64_t>* counter() {
-  static std::atomic<std::int64_t>* const found = []() -> std::atomic<std::int64_t>* {
+// Shared by all nodes. The command has made the file, one for the recording and one for each replay.
+struct Counter {
+  std::atomic<std::int64_t> come;
+  std::atomic<std::uint32_t> changes;  // and who waits for one sleeps there
+  std::atomic<std::uint32_t> waiting;
+};
+
+Counter* counter() {
+  static Counter* const found = []() -> Counter* {
     const std::string& path = Session::get().configuration().arrivals;
     if (path.empty()) return nullptr;
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return nullptr;
-    void* const memory = mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void* const memory = mmap(nullptr, sizeof(Counter), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
-    return memory == MAP_FAILED ? nullptr : static_cast<std::atomic<std::int64_t>*>(memory);
+    return memory == MAP_FAILED ? nullptr : static_cast<Counter*>(memory);
   }();
   return found;
+}
+
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* time) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, time, nullptr, 0);
+}
+
+void has_come(Counter& all, std::int64_t number) {
+  std::int64_t now = all.come.load(std::memory_order_relaxed);
+  while (now < number && !all.come.compare_exchange_weak(now, number, std::memory_order_acq_rel)) {
+  }
+  all.changes.fetch_add(1, std::memory_order_seq_cst);
+  if (all.waiting.load(std::memory_order_seq_cst) > 0) futex(all.changes, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
 }  // namespace
 
 bool orders_arrivals() { return counter() != nullptr; }
 
-std::int64_t next_arrival() { return counter()->fetch_add(1, std::memory_order_acq_rel) + 1; }
+std::int64_t next_arrival() { return counter()->come.fetch_add(1, std::memory_order_acq_rel) + 1; }
 
 // A node that was killed may have taken a number that is in no log. Then nobody comes for a while, and those who wait go on.
 void await_arrival(std::int64_t number) {
-  constexpr int kSpins = 2000;
-  constexpr int kMilliseconds = 2000;
-  std::atomic<std::int64_t>& come = *counter();
+  constexpr int kNaps = 40;
+  constexpr timespec kNap{0, 50000000};
+  Counter& all = *counter();
   std::int64_t last = -1;
-  for (int spins = 0, still = 0;; ++spins) {
-    std::int64_t now = come.load(std::memory_order_acquire);
+  for (int still = 0; still < kNaps;) {
+    const std::uint32_t changes = all.changes.load(std::memory_order_seq_cst);
+    const std::int64_t now = all.come.load(std::memory_order_acquire);
     if (now >= number - 1) break;
-    if (spins < kSpins) {
-      sched_yield();
-      continue;
-    }
     still = now == last ? still + 1 : 0;
     last = now;
-    if (still > kMilliseconds) break;
-    const timespec pause{0, 1000000};
-    nanosleep(&pause, nullptr);
+    all.waiting.fetch_add(1, std::memory_order_seq_cst);
+    futex(all.changes, FUTEX_WAIT, changes, &kNap);  // returns at once if something has come since
+    all.waiting.fetch_sub(1, std::memory_order_relaxed);
   }
-  std::int64_t now = come.load(std::memory_order_relaxed);
-  while (now < number && !come.compare_exchange_weak(now, number, std::memory_order_acq_rel)) {
-  }
+  has_come(all, number);
 }
 
 }  // namespace reprise::mcapi
