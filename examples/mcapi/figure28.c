@@ -1,5 +1,6 @@
 /* Four nodes (DR-MCAPI, Figure 28): 1 and 3 send to 2 and 4. A replay that keeps the order at each node is equivalent; one that keeps
- * the order of all four arrivals is identical. Arrivals are counted over all nodes, so it must be nodes as threads to see that. */
+ * the order of all four arrivals is identical. As threads, the nodes count arrivals together; but a node may be interrupted before it
+ * counts, so what is told exactly is what `reprise replay --arrivals` writes. */
 #include "nodes.h"
 
 #include <stdatomic.h>

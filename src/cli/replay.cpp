@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 
@@ -37,7 +38,15 @@ struct Options {
   std::optional<std::uint32_t> rank;  // alone
   std::string nodes;                  // of MCAPI, each from its values
   std::string mode;                   // of MCAPI: what the trace must be
+  std::string arrivals;               // and where the order of arrivals is written
 };
+
+// An empty file, to which the nodes append.
+std::string new_list(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file) fail("cannot write the order of arrivals to {}: {}", printable(path), error_text(errno));
+  return std::filesystem::canonical(path).string();
+}
 
 int replay(const OpenTrace& trace, const std::vector<std::string>& other_command, const Options& options) {
   const std::vector<std::string>& command = other_command.empty() ? trace.manifest.command : other_command;
@@ -72,6 +81,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
       const UniqueFd directory(::open(arrivals->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       make_arrivals(directory.get());
       settings.emplace_back("REPRISE_ARRIVALS", arrivals->path() + "/" + kArrivals);
+      if (!options.arrivals.empty()) settings.emplace_back("REPRISE_ARRIVALS_SEEN", new_list(options.arrivals));
     }
   }
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
@@ -108,6 +118,7 @@ int replay_command(int argc, char** argv) {
         return ranks ? std::string() : ranks.error().what;
       });
   parser.option("--mode", options.mode, "MCAPI: refuse a trace that was recorded in another mode", "receiver|sender").one_of({"receiver", "sender"});
+  parser.option("--arrivals", options.arrivals, "MCAPI, mode sender: write the order of arrivals to this file while they come", "FILE");
   parser.flag("--ignore-sent", options.ignore_sent,
               "With --rank: go on if the rank sends other bytes than in the recorded run");
   parser.flag("--gdb", debugger.gdb,
@@ -122,7 +133,7 @@ int replay_command(int argc, char** argv) {
   if (const auto status = parser.parse(line.own)) return *status;
   const OpenTrace trace = open_trace(options.directory);
   if (options.rank && !together.empty()) fail("replay: either --rank or --ranks");
-  check_mode(trace, options.mode);
+  check_mode(trace, options.arrivals.empty() ? options.mode : "sender");
   std::vector<std::uint32_t> alone;
   if (trace.manifest.mpi == kMcapi && (options.rank || !together.empty())) {
     if (debugger.any()) fail("replay: not in a debugger yet, with nodes of MCAPI");
