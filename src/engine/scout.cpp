@@ -43,6 +43,11 @@ bool only_harmless() {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+// At once: what a library does at the end of a process may not be harmless.
+[[noreturn]] void end(int status) {
+  for (;;) syscall(SYS_exit_group, status);
+}
+
 void become_scout() {
   g_scouting = true;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -52,7 +57,7 @@ void become_scout() {
   setrlimit(RLIMIT_CORE, &none);
   const itimerval limit{{0, 0}, {kSeconds, 0}};
   setitimer(ITIMER_REAL, &limit, nullptr);
-  if (!only_harmless()) _exit(kLost);
+  if (!only_harmless()) end(kLost);
 }
 
 }  // namespace
@@ -75,6 +80,6 @@ std::optional<ScoutReport> send_scout() {
   return WEXITSTATUS(status) == kFits ? ScoutReport::Fits : WEXITSTATUS(status) == kDiffers ? ScoutReport::Differs : ScoutReport::Lost;
 }
 
-void scout_found(bool fits) { _exit(fits ? kFits : kDiffers); }
+void scout_found(bool fits) { end(fits ? kFits : kDiffers); }
 
 }  // namespace reprise::engine

@@ -1,6 +1,7 @@
 #include "engine/scout.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,13 +23,22 @@ ScoutReport ahead(Path path) {
   return *report;
 }
 
+// AddressSanitizer opens a file before it calls a function that does not return, and that ends a scout.
+#ifdef __SANITIZE_ADDRESS__
+#define SKIP_WITH_ADDRESS_SANITIZER() GTEST_SKIP() << "AddressSanitizer opens files of its own, which ends a scout"
+#else
+#define SKIP_WITH_ADDRESS_SANITIZER() (void)0
+#endif
+
 TEST(Scout, SaysWhetherTheNextCallFits) {
+  SKIP_WITH_ADDRESS_SANITIZER();
   EXPECT_EQ(ahead([] { scout_found(true); }), ScoutReport::Fits);
   EXPECT_EQ(ahead([] { scout_found(false); }), ScoutReport::Differs);
   EXPECT_FALSE(g_scouting);
 }
 
 TEST(Scout, ChangesNothing) {
+  SKIP_WITH_ADDRESS_SANITIZER();
   EXPECT_EQ(ahead([] {
               g_number = 2;
               scout_found(g_number == 2);
@@ -53,7 +63,7 @@ TEST(Scout, IsStoppedBeforeAnybodyNotices) {
 
 TEST(Scout, MayCrashOrEnd) {
   EXPECT_EQ(ahead([] { raise(SIGKILL); }), ScoutReport::Stopped);  // by its first step: a signal to somebody
-  EXPECT_EQ(ahead([] { _exit(0); }), ScoutReport::Lost);
+  EXPECT_EQ(ahead([] { syscall(SYS_exit_group, 0); }), ScoutReport::Lost);
   EXPECT_EQ(ahead([] {
               for (;;) g_number = g_number;  // until its time is over
             }),
@@ -61,6 +71,7 @@ TEST(Scout, MayCrashOrEnd) {
 }
 
 TEST(Scout, IsNoChildOfTheProgram) {
+  SKIP_WITH_ADDRESS_SANITIZER();
   static int signals = 0;
   const auto before = signal(SIGCHLD, [](int) { ++signals; });
   EXPECT_EQ(ahead([] { scout_found(true); }), ScoutReport::Fits);
