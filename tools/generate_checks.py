@@ -182,6 +182,8 @@ def logged(row, names):
     if row.body in ("Start", "Startall"):
         n = names[row.index("n")] if row.has("n") else "1"
         before.append(f"log_start({n}, {names[row.index('request&', 'requests&')]});")
+    if row.body == "Request_free":
+        before.append(f"forget_prepared(handle_key(*{names[row.index('request&')]}));")
     if row.body == "Cancel":
         before.append("log_cancel();")
     if row.body in ("Mprobe", "Improbe"):

@@ -175,6 +175,12 @@ void remember_prepared(std::uint64_t request, bool sends, MPI_Comm comm, const C
   log().prepared[request] = {sends, comm, facts, peer, tag, data_of(what)};
 }
 
+void forget_prepared(std::uint64_t request) {
+  if (!file().is_open()) return;
+  const Spin spin(&log().lock);
+  log().prepared.erase(request);
+}
+
 void log_start(MPI_Count n, const MPI_Request* requests) {
   if (!file().is_open()) return;
   const Spin spin(&log().lock);

@@ -26,6 +26,8 @@ void log_cancel();
 // A persistent send or receive is written down when it is started.
 void remember_prepared(std::uint64_t request, bool sends, MPI_Comm comm, const CommunicatorFacts& facts, int peer, int tag,
                        const Described& what);
+// It is freed: the next request may have its handle.
+void forget_prepared(std::uint64_t request);
 void log_start(MPI_Count n, const MPI_Request* requests);
 
 }  // namespace reprise::mpi::check
