@@ -20,7 +20,8 @@ typedef struct {
   int number; /* from 1 */
   int nodes;
   mcapi_endpoint_t own;
-  mcapi_endpoint_t others[MAX_NODES + 1]; /* by number, once it has sent to them */
+  mcapi_endpoint_t others[MAX_NODES + 1]; /* by number, those that it has got */
+  char has_got[MAX_NODES + 1];
   FILE* out;
 } node_t;
 
@@ -44,7 +45,8 @@ static inline void say(node_t* node, const char* format, ...) {
 /* Whom it sends to is there until that has come. */
 static inline void send_bytes(node_t* node, int to, const void* bytes, size_t size) {
   mcapi_status_t status;
-  if (node->others[to] == 0) {
+  if (!node->has_got[to]) {
+    node->has_got[to] = 1;
     node->others[to] = mcapi_endpoint_get(0, (mcapi_node_t)to, 1, MCAPI_TIMEOUT_INFINITE, &status);
     must(status, "mcapi_endpoint_get");
   }

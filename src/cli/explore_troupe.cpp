@@ -45,7 +45,7 @@ Troupe::Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, in
 Troupe::~Troupe() {
   for (const auto& stage : stages_) {
     stage.get()->server.store(static_cast<std::uint32_t>(ServerState::Quit));
-    virtual_world::futex_wake(stage.get()->server, 1);
+    futex_wake(stage.get()->server, 1);
   }
   if (job_ && !job_->await_descendants(std::chrono::milliseconds(2000))) job_->terminate();
 }
@@ -58,7 +58,7 @@ bool Troupe::await_readiness(double patience) {
       if (stage.get()->server.load(std::memory_order_acquire) == static_cast<std::uint32_t>(ServerState::Early))
         return false;
       const std::timespec timeout{0, 50'000'000};
-      virtual_world::futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
+      futex_wait(stage.get()->server, static_cast<std::uint32_t>(ServerState::Starting), &timeout);
       const auto status = job_->poll();
       if (stage.get()->refusal[0] != '\0') fail("{}", stage.get()->refusal);  // it has ended itself with this
       if (status)

@@ -22,7 +22,7 @@ std::vector<TracedNode> nodes_of(const OpenTrace& trace) {
     const auto domain = parse_number(words[0]), node = parse_number(words[1]), thread = parse_number(words[2]);
     if (!domain || !node || !thread) continue;
     nodes.push_back({static_cast<std::uint32_t>(*domain), static_cast<std::uint32_t>(*node), note.rank, static_cast<std::uint32_t>(*thread),
-                     words.size() > 3});
+                     words.size() > 3 ? words[3] : "", words.back() == "values"});
   }
   return nodes;
 }
@@ -44,6 +44,14 @@ std::vector<std::uint32_t> ranks_for_nodes(const OpenTrace& trace, const std::st
     if (wanted.contains(one.node) && std::find(ranks.begin(), ranks.end(), one.rank) == ranks.end()) ranks.push_back(one.rank);
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+// What a replay must know before the program can tell it.
+Variables settings_for_nodes(const OpenTrace& trace) {
+  const std::vector<TracedNode> nodes = nodes_of(trace);
+  Variables settings{{"REPRISE_NODES", "1"}, {"REPRISE_RANKS", std::to_string(trace.manifest.ranks)}};
+  if (!nodes.empty()) settings.emplace_back("REPRISE_IDENTIFY", nodes.front().messages);
+  return settings;
 }
 
 void make_arrivals(int dir_fd) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/launch.hpp"
 #include "cli/trace_dir.hpp"
 
 namespace reprise::cli {
@@ -14,6 +15,7 @@ struct TracedNode {
   std::uint32_t node = 0;
   std::uint32_t rank = 0;
   std::uint32_t thread = 0;
+  std::string messages;  // how they were known: frontends/mcapi/identity.hpp
   bool has_values = false;
 };
 std::vector<TracedNode> nodes_of(const OpenTrace& trace);
@@ -21,6 +23,8 @@ std::vector<TracedNode> nodes_of(const OpenTrace& trace);
 // The ranks that must run so that just these nodes do ("all", or a list like "2,4-6"). Throws UserError: one was not recorded, or
 // without its values.
 std::vector<std::uint32_t> ranks_for_nodes(const OpenTrace& trace, const std::string& list);
+
+Variables settings_for_nodes(const OpenTrace& trace);
 
 // Sender-based record and replay: the file that counts arrivals. The one in a trace says that it was recorded so.
 inline constexpr const char* kArrivals = "arrivals";

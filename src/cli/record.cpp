@@ -148,7 +148,8 @@ std::string ranks_in_full(const std::string& text) {
 
 RecordedTrace record(const std::vector<std::string>& command, const RecordOptions& options) {
   const ChosenMpi mpi = choose_mpi(command, options.mpi);
-  if (!options.mode.empty() && mpi.found.mpi != kMcapi) fail("record: --mode is for MCAPI programs, and this one uses {}", mpi_title(mpi.found.mpi));
+  for (const auto& [name, value] : {std::pair("--mode", &options.mode), std::pair("--identify", &options.identify)})
+    if (!value->empty() && mpi.found.mpi != kMcapi) fail("record: {} is for MCAPI programs, and this one uses {}", name, mpi_title(mpi.found.mpi));
   const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
   const int dir_fd = trace.fd.get();
   trace::Manifest manifest = describe_run(command, mpi.found.mpi);
@@ -169,6 +170,7 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   // A script that starts the nodes is none itself.
   if (mpi.found.mpi == kNoMpi || (mpi.found.mpi == kMcapi && mpi.found.program_mpi == kMcapi)) settings.emplace_back("REPRISE_ALONE", "1");
   if (mpi.found.mpi == kMcapi) settings.emplace_back("REPRISE_NODES", "1");
+  if (!options.identify.empty()) settings.emplace_back("REPRISE_IDENTIFY", options.identify);
   if (options.mode == "sender") {
     make_arrivals(dir_fd);
     settings.emplace_back("REPRISE_ARRIVALS", trace.absolute + "/" + kArrivals);
@@ -259,6 +261,12 @@ int record_command(int argc, char** argv) {
       .option("--mode", options.mode, "MCAPI: keep the order at each node (receiver, the default), or one of all arrivals, too (sender)",
               "receiver|sender")
       .one_of({"receiver", "sender"});
+  parser
+      .option("--identify", options.identify,
+              "MCAPI: know messages by what the library says of them (origin, the default where it does), by a trailer that is sent with them "
+              "(the default elsewhere), or by a digest of their bytes",
+              "origin|trailer|digest")
+      .one_of({"origin", "trailer", "digest"});
   parser.flag("--no-osc-rdma", options.no_osc_rdma, "Open MPI: do without osc/rdma, which crashes in some one-sided programs (reprise doctor)");
   parser.flag("--no-deadlock-check", options.no_deadlocks,
               "Do not look for deadlocks among the threads of a rank, and let a rank hang that is in one");

@@ -12,6 +12,7 @@ struct RecordOptions {
   std::string mpi;
   std::string data;            // whose values are recorded, too
   std::string mode;            // of MCAPI: "receiver" or "sender"
+  std::string identify;        // of MCAPI: how messages are known
   std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit
   bool no_deadlocks = false;   // threads are not watched
   bool no_osc_rdma = false;    // of Open MPI: see doctor

@@ -73,8 +73,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
   if (trace.manifest.explored) settings.emplace_back("REPRISE_EXPLORED", "1");
   if (trace.manifest.mpi == kNoMpi || trace.manifest.mpi == kMcapi) settings.emplace_back("REPRISE_ALONE", "1");
   if (trace.manifest.mpi == kMcapi) {
-    settings.emplace_back("REPRISE_NODES", "1");
-    settings.emplace_back("REPRISE_RANKS", std::to_string(trace.manifest.ranks));
+    for (const auto& setting : settings_for_nodes(trace)) settings.push_back(setting);
     if (!options.nodes.empty()) settings.emplace_back("REPRISE_ONLY_NODES", options.nodes);
     if (has_arrivals(trace) && options.nodes.empty()) {
       arrivals.emplace();

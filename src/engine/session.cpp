@@ -55,6 +55,8 @@ Configuration read_environment() {
   configuration.data_nodes = environment("REPRISE_DATA_NODES");
   configuration.only_nodes = environment("REPRISE_ONLY_NODES");
   configuration.arrivals = environment("REPRISE_ARRIVALS");
+  configuration.arrivals_seen = environment("REPRISE_ARRIVALS_SEEN");
+  configuration.identify = environment("REPRISE_IDENTIFY");
   if (configuration.directory.empty()) configuration.mode = Mode::Passive;
   return configuration;
 }

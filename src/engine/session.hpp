@@ -43,6 +43,8 @@ struct Configuration {
   std::uint32_t ranks = 0;                 // replaying nodes: how many ranks there were
   std::string data_nodes;                  // recording nodes: whose values are recorded, too
   std::string only_nodes;                  // replaying nodes: only these, from their values
+  std::string identify;                    // nodes: how messages are known
+  std::string arrivals_seen;               // replaying nodes: a file for their order
   std::string arrivals;                    // nodes: a file that counts messages, where all arrivals are to have one order
 };
 

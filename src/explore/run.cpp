@@ -17,8 +17,6 @@ namespace reprise::explore {
 using virtual_world::Act;
 using virtual_world::as_number;
 using virtual_world::as_word;
-using virtual_world::futex_wait;
-using virtual_world::futex_wake;
 using virtual_world::Seat;
 using virtual_world::SeatState;
 using virtual_world::ServerState;

@@ -9,7 +9,6 @@ namespace reprise::explore {
 
 using virtual_world::Act;
 using virtual_world::as_number;
-using virtual_world::futex_wake;
 using virtual_world::SeatState;
 
 void Run::read_one_sided(int rank, Act act, const std::uint64_t* words, std::size_t count, RunResult& result) {

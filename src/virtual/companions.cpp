@@ -1,18 +1,16 @@
 #include "virtual/companions.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <string>
 
+#include "base/futex.hpp"
 #include "base/spin.hpp"
 
 namespace reprise::virtual_world {
@@ -36,11 +34,6 @@ std::uint64_t key_of(const Channel& channel) {
 
 std::uint64_t key_of(std::uint64_t communicator, int member) {
   return std::max<std::uint64_t>(mixed(mixed(communicator + 2) ^ static_cast<std::uint32_t>(member)), 1);
-}
-
-void futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value, const timespec* timeout) {
-  static_assert(sizeof *word == sizeof(std::uint32_t));
-  syscall(SYS_futex, word, operation, value, timeout, nullptr, 0);
 }
 
 }  // namespace
@@ -80,7 +73,7 @@ void Companions::count(std::uint64_t key) {
   SharedCounter* const counter = find(key);
   if (!counter) return;
   counter->value.fetch_add(1, std::memory_order_seq_cst);
-  if (counter->waiting.load(std::memory_order_seq_cst) != 0) futex(&counter->value, FUTEX_WAKE, INT_MAX, nullptr);
+  if (counter->waiting.load(std::memory_order_seq_cst) != 0) futex_wake(counter->value);
 }
 
 void Companions::await(std::uint64_t key, std::uint32_t number) {
@@ -93,7 +86,7 @@ void Companions::await(std::uint64_t key, std::uint32_t number) {
   counter->waiting.fetch_add(1, std::memory_order_seq_cst);
   for (std::uint32_t now; (now = counter->value.load(std::memory_order_seq_cst)) < number;) {
     const timespec soon{1, 0};
-    futex(&counter->value, FUTEX_WAIT, now, &soon);
+    futex_wait(counter->value, now, &soon);
   }
   counter->waiting.fetch_sub(1, std::memory_order_seq_cst);
 }

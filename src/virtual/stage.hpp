@@ -8,7 +8,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
+
+#include "base/futex.hpp"
 
 namespace reprise::virtual_world {
 
@@ -35,6 +36,7 @@ struct Seat {
   std::atomic<std::uint64_t> function;
   std::atomic<std::uint64_t> caller;
 };
+static_assert(sizeof(Seat) % 8 == 0);
 
 enum class ServerState : std::uint32_t {
   Starting,
@@ -135,9 +137,5 @@ inline constexpr std::uint64_t kTime = 0xffffffffu;
 // these is: index, source, tag, bytes, data, flags, how many contributions, and these.
 // To one that serves, in place of them: how many accesses, and where each lies.
 inline constexpr std::uint64_t kCancelled = 1;
-
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t while_value,
-                const std::timespec* timeout = nullptr);
-void futex_wake(std::atomic<std::uint32_t>& word, int how_many);
 
 }  // namespace reprise::virtual_world

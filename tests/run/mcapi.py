@@ -1,6 +1,6 @@
 """MCAPI programs: the examples and one that calls everything, with nodes as threads and as processes. Receiver-based replay keeps what
 each node receives, and how often it asked in vain; sender-based replay also the order of all arrivals; and with its values, each node runs
-without the others."""
+without the others. All that with another MCAPI, too, that has other types and does not say where messages come from."""
 
 import re
 import shutil
@@ -22,9 +22,19 @@ PROGRAMS = {
 }
 
 
+# The same of another MCAPI.
+OTHER = {
+    "figure8": (["other/figure8"], None),
+    "graph-5": (["other/complete_graph", "5"], None),
+    "bully-5": (["other/bully", "5"], None),
+    "requests": (["other/requests"], None),
+}
+
+
 def example(scene, words, processes):
     program, *rest = words
-    return [scene.settings.build / "test-programs" / "mcapi" / program, *(["--processes"] if processes else []), *rest]
+    directory = "mcapi-other" if program.startswith("other/") else "mcapi"
+    return [scene.settings.build / "test-programs" / directory / program.removeprefix("other/"), *(["--processes"] if processes else []), *rest]
 
 
 def local(outputs, without):
@@ -42,13 +52,13 @@ def in_order(scene):
     return replay, scene.outputs()
 
 
-def replayed(words, without, processes, mode):
+def replayed(words, without, processes, mode, *options):
     """All nodes, each in its own order; in mode sender, with one order of all arrivals."""
     def function(scene):
         seen = set()
         for _ in range(2 * scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
-            result, recorded = scene.record(example(scene, words, processes), words=("--mode", mode), env={"OUT_DIR": str(scene.out)})
+            result, recorded = scene.record(example(scene, words, processes), words=("--mode", mode, *options), env={"OUT_DIR": str(scene.out)})
             scene.check_status(result, 0, "record")
             scene.check(recorded, "no node said anything", result)
             seen.add(tuple(recorded.values()))
@@ -62,12 +72,12 @@ def replayed(words, without, processes, mode):
     return function
 
 
-def alone(words, without, processes):
+def alone(words, without, processes, *options):
     """Each node from its values, without the others."""
     def function(scene):
         for _ in range(scene.settings.repeat):
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
-            result, recorded = scene.record(example(scene, words, processes), words=("--data", "all"), env={"OUT_DIR": str(scene.out)})
+            result, recorded = scene.record(example(scene, words, processes), words=("--data", "all", *options), env={"OUT_DIR": str(scene.out)})
             scene.check_status(result, 0, "record")
             for name in recorded:
                 replay, outputs = scene.solo(re.search(r"\d+", name)[0], env={"OUT_DIR": str(scene.out)})
@@ -78,8 +88,8 @@ def alone(words, without, processes):
     return function
 
 
-def one_sentence(scene, result, *words):
-    scene.check(result.status == 125, "not refused", result)
+def one_sentence(scene, result, *words, status=125):
+    scene.check(result.status != 0 if status is None else result.status == status, "not refused", result)
     scene.check(len(result.err.strip().splitlines()) == 1 and all(word in result.err for word in words), f"not one sentence with {words}", result)
 
 
@@ -91,6 +101,11 @@ def bad_input(scene):
     one_sentence(scene, scene.run([reprise, "replay", "--yes", "--rank", "9", trace], env=out), "no node 9")
     one_sentence(scene, scene.run([reprise, "record", "--mode", "sender", "--", "ls"]), "--mode", "MCAPI")
     shutil.rmtree(trace)
+    one_sentence(scene, scene.run([reprise, "record", "-q", "-o", trace, "--", *example(scene, ["other/channels"], False)]), "no mcapi_pktchan_connect_i", status=None)
+    shutil.rmtree(trace)
+    one_sentence(scene, scene.run([reprise, "record", "-q", "-o", trace, "--identify", "origin", "--", *example(scene, ["other/figure8"], False)]),
+                 "does not say where messages come from", status=None)
+    shutil.rmtree(trace, ignore_errors=True)
     scene.record(example(scene, ["complete_graph", "3"], False), env=out)
     other = scene.run([reprise, "replay", "--yes", trace, "--", *example(scene, ["complete_graph", "4"], False)], env=out)
     scene.check(other.status in (75, 125) and "other arguments" in other.err, "another number of nodes is not told", other)
@@ -119,6 +134,16 @@ def cases(mpi):
             listed[f"{name}-{kind}"] = replayed(words, without, processes, "receiver")
             listed[f"{name}-{kind}-sender"] = replayed(words, without, processes, "sender")
             listed[f"{name}-{kind}-alone"] = alone(words, without, processes)
+    for name, (words, without) in OTHER.items():
+        for kind in ("threads", "processes"):
+            processes = kind == "processes"
+            listed[f"other-{name}-{kind}"] = replayed(words, without, processes, "receiver")
+            listed[f"other-{name}-{kind}-digest"] = replayed(words, without, processes, "receiver", "--identify", "digest")
+            listed[f"other-{name}-{kind}-sender"] = replayed(words, without, processes, "sender")
+            listed[f"other-{name}-{kind}-alone"] = alone(words, without, processes)
+    for how in ("trailer", "digest"):
+        for name in ("ten", "calls"):
+            listed[f"{name}-{how}"] = replayed(*PROGRAMS[name], False, "receiver", "--identify", how)
     listed["assertion"] = killed
     listed["bad-input"] = bad_input
     return [Case("mcapi", mpi, name, function) for name, function in listed.items()]

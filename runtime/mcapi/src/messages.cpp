@@ -56,7 +56,11 @@ mcapi_status_t send_in_time(LocalNode& node, mcapi_endpoint_t from, mcapi_endpoi
     has_room(node.index);
     if (!sent) status = MCAPI_TIMEOUT;
   }
-  if (status != MCAPI_SUCCESS && number != kNoBlock) give_block(number);
+  if (status != MCAPI_SUCCESS && number != kNoBlock) {
+    std::uint64_t last = block(number).number;  // only what was sent is counted
+    at(from).sent.compare_exchange_strong(last, last - 1, std::memory_order_relaxed);
+    give_block(number);
+  }
   return status;
 }
 

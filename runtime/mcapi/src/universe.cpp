@@ -39,6 +39,12 @@ bool lock_byte(std::uint32_t process) {
   return fcntl(g_memory, F_OFD_SETLK, &lock) == 0;
 }
 
+void unlock_byte(std::uint32_t process) {
+  struct flock lock = byte_of(process);
+  lock.l_type = F_UNLCK;
+  fcntl(g_memory, F_OFD_SETLK, &lock);
+}
+
 bool is_locked_by_another(std::uint32_t process) {
   struct flock lock = byte_of(process);
   return fcntl(g_memory, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -74,7 +80,10 @@ bool take_process_slot(const std::string& name) {
     std::atomic<std::uint32_t>& is_there = universe().processes[i].is_there;
     if (is_there.load(std::memory_order_relaxed) || !lock_byte(i)) continue;
     g_socket = be_found(name, i);
-    if (g_socket < 0) return false;
+    if (g_socket < 0) {  // somebody who has left still listens there, or a child that was just forked does
+      unlock_byte(i);
+      continue;
+    }
     is_there.store(1, std::memory_order_release);
     g_process = i;
     return true;
@@ -84,8 +93,8 @@ bool take_process_slot(const std::string& name) {
 
 void leave() {
   if (Universe* const old = g_universe.exchange(nullptr, std::memory_order_acq_rel)) munmap(old, universe_size());
-  for (int* const file : {&g_memory, &g_socket}) {
-    if (*file >= 0) close(*file);  // and with it its lock
+  for (int* const file : {&g_socket, &g_memory}) {  // the place is free when its lock is
+    if (*file >= 0) close(*file);
     *file = -1;
   }
 }

@@ -1,18 +1,14 @@
 #include "frontends/mcapi/arrivals.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
+#include "base/futex.hpp"
 #include "frontends/mcapi/call.hpp"
 
 namespace reprise::mcapi {
@@ -38,15 +34,11 @@ Counter* counter() {
   return found;
 }
 
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* time) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, time, nullptr, 0);
-}
-
 // For who wants to see the order: a line for each, while the next one still waits.
 void write_down(std::int64_t number) {
   static const int file = [] {
-    const char* const path = std::getenv("REPRISE_ARRIVALS_SEEN");
-    return path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    const std::string& path = Session::get().configuration().arrivals_seen;
+    return path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   }();
   if (file < 0) return;
   mcapi_status_t status;
@@ -61,7 +53,7 @@ void has_come(Counter& all, std::int64_t number) {
   while (now < number && !all.come.compare_exchange_weak(now, number, std::memory_order_acq_rel)) {
   }
   all.changes.fetch_add(1, std::memory_order_seq_cst);
-  if (all.waiting.load(std::memory_order_seq_cst) > 0) futex(all.changes, FUTEX_WAKE, INT_MAX, nullptr);
+  if (all.waiting.load(std::memory_order_seq_cst) > 0) futex_wake(all.changes);
 }
 
 }  // namespace
@@ -83,7 +75,7 @@ void await_arrival(std::int64_t number) {
     still = now == last ? still + 1 : 0;
     last = now;
     all.waiting.fetch_add(1, std::memory_order_seq_cst);
-    futex(all.changes, FUTEX_WAIT, changes, &kNap);  // returns at once if something has come since
+    futex_wait(all.changes, changes, &kNap);
     all.waiting.fetch_sub(1, std::memory_order_relaxed);
   }
   has_come(all, number);

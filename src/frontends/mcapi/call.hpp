@@ -25,7 +25,7 @@ inline thread_local bool t_simulated __attribute__((tls_model("initial-exec"))) 
 // Recording: the values that reach the node of this thread are recorded.
 inline thread_local bool t_keeps_values __attribute__((tls_model("initial-exec"))) = false;
 
-// The runtime's function of that name. Null: it has none.
+// The runtime's function of that name. Without it the process ends: what the program wants cannot be done.
 void* runtime_function(Function function);
 template <class Real>
 Real runtime(Function function, Real) {
@@ -49,6 +49,9 @@ class Call {
     Session& session = Session::get();
     return (engine::mode() != Mode::Record && engine::mode() != Mode::Replay) || !session.attached() || !engine::t_stream;
   }
+
+  // The runtime itself makes it.
+  bool nested() const { return !owner_; }
 
   static bool recording() { return engine::mode() == Mode::Record; }
 

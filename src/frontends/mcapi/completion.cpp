@@ -1,4 +1,6 @@
 // Receives, tests and waits: where runs differ.
+#include <cstdlib>
+
 #include "frontends/mcapi/forward.hpp"
 #include "frontends/mcapi/messages.hpp"
 #include "frontends/mcapi/requests.hpp"
@@ -11,42 +13,62 @@ using namespace reprise::mcapi;
 
 namespace {
 
-bool brought_something(mcapi_status_t status) { return status == MCAPI_SUCCESS || status == MCAPI_ERR_MSG_TRUNCATED; }
+bool is_still_pending(mcapi_status_t status) { return status == MCAPI_PENDING || status == MCAPI_TIMEOUT || status == MCAPI_ERR_WAIT_PENDING; }
 
 void know_what_was_got(const PendingRequest& request) {
-  if (request.kind == PendingRequest::Kind::GetEndpoint) know_endpoint(*static_cast<mcapi_endpoint_t*>(request.buffer), request.name);
+  if (request.kind == PendingRequest::Kind::GetEndpoint) know_endpoint(handle_at(request.buffer), request.name);
+}
+
+// A request of a node that is not followed: its message may have a trailer all the same.
+void complete_unfollowed(const mcapi_request_t* request, mcapi_status_t& status, std::size_t& size) {
+  if (is_still_pending(status) || reprise::engine::mode() == Mode::Passive) return;
+  const auto pending = forget_request(request);
+  if (!pending) return;
+  if (pending->kind == PendingRequest::Kind::Receive) {
+    const Delivered message = deliver(*pending, size, status);
+    status = message.status;
+    size = message.size;
+  }
+  std::free(pending->memory);
 }
 
 // Recording: the request is complete.
-void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t status, std::size_t size) {
+void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t& status, std::size_t& size) {
   const auto pending = forget_request(request);
   if (pending && pending->kind == PendingRequest::Kind::Receive && brought_something(status)) {
-    log_origin();
-    return keep_message(pending->buffer, size, status);
+    const Delivered message = deliver(*pending, size, status);
+    status = message.status;
+    size = message.size;
+    log_message(message, pending->in_order);
+    keep_message(pending->buffer, size, status);
+  } else {
+    call.ended(status, MCAPI_SUCCESS);
+    if (pending && status == MCAPI_SUCCESS) {
+      know_what_was_got(*pending);
+      if (pending->kind == PendingRequest::Kind::ReceivePacket) keep_or_take_packet(static_cast<void**>(pending->buffer), size);
+    }
   }
-  call.ended(status, MCAPI_SUCCESS);
-  if (!pending || status != MCAPI_SUCCESS) return;
-  know_what_was_got(*pending);
-  if (pending->kind == PendingRequest::Kind::ReceivePacket) keep_or_take_packet(static_cast<void**>(pending->buffer), size);
+  if (pending) std::free(pending->memory);
 }
 
 // Replaying: it is to be complete now, in the way in which it was then.
 mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size) {
   const auto pending = forget_request(request);
-  if (const auto forced = call.forced_status()) return *forced;
+  if (const auto forced = call.forced_status()) return *forced;  // what it has is the runtime's for ever: it was never waited for here
   std::size_t got = 0;
   mcapi_status_t status = MCAPI_SUCCESS;
   if (pending && pending->kind == PendingRequest::Kind::Receive) {
     status = take_message(pending->endpoint, pending->buffer, pending->size, got);
   } else if (t_simulated) {
     if (pending && pending->kind == PendingRequest::Kind::GetEndpoint)
-      *static_cast<mcapi_endpoint_t*>(pending->buffer) = made_up_endpoint(pending->name);
+      put_handle(pending->buffer, made_up_endpoint(pending->name));
     if (pending && pending->kind == PendingRequest::Kind::ReceivePacket) keep_or_take_packet(static_cast<void**>(pending->buffer), got);
     if (pending) know_what_was_got(*pending);
   } else {
     REPRISE_REAL(wait)(request, &got, MCAPI_TIMEOUT_INFINITE, &status);
     status = MCAPI_SUCCESS;  // as it was then
     if (pending) know_what_was_got(*pending);
+    if (pending) std::free(pending->memory);
   }
   if (size) *size = got;
   return status;
@@ -80,14 +102,18 @@ void mcapi_msg_recv(mcapi_endpoint_t endpoint, void* buffer, size_t size, size_t
   mcapi_status_t result = MCAPI_ERR_GENERAL;
   std::size_t got = 0;
   if (call.passive()) {
-    REPRISE_REAL(msg_recv)(endpoint, buffer, size, received, status);
-    return;
+    if (call.nested()) return REPRISE_REAL(msg_recv)(endpoint, buffer, size, received, status);
+    const Delivered message = receive_message(endpoint, buffer, size);
+    if (received) *received = message.size;
+    return give(status, message.status);
   }
   call.begin(about(endpoint, size));
   if (Call::recording()) {
-    REPRISE_REAL(msg_recv)(endpoint, buffer, size, &got, &result);
+    const Delivered message = receive_message(endpoint, buffer, size);
+    result = message.status;
+    got = message.size;
     if (brought_something(result)) {
-      log_origin();
+      log_message(message, !has_posted_receives(endpoint));
       keep_message(buffer, got, result);
     } else {
       call.ended(result, MCAPI_SUCCESS);
@@ -106,18 +132,21 @@ void mcapi_msg_recv(mcapi_endpoint_t endpoint, void* buffer, size_t size, size_t
 void mcapi_msg_recv_i(mcapi_endpoint_t endpoint, void* buffer, size_t size, mcapi_request_t* request, mcapi_status_t* status) {
   REPRISE_CALL(msg_recv_i);
   mcapi_status_t result = MCAPI_ERR_GENERAL;
+  PendingRequest pending{PendingRequest::Kind::Receive, endpoint, buffer, size, {}, nullptr, true};
   if (call.passive()) {
-    REPRISE_REAL(msg_recv_i)(endpoint, buffer, size, request, status);
-    return;
+    if (call.nested()) return REPRISE_REAL(msg_recv_i)(endpoint, buffer, size, request, status);
+    pending.memory = post_receive(endpoint, buffer, size, request, &result);
+    if (pending.memory) remember_request(request, pending);
+    return give(status, result);
   }
   call.begin(about(endpoint, size));
   if (Call::recording()) {
-    REPRISE_REAL(msg_recv_i)(endpoint, buffer, size, request, &result);
+    pending.memory = post_receive(endpoint, buffer, size, request, &result);
     call.ended(result, MCAPI_PENDING);
   } else {
     result = call.forced_status().value_or(MCAPI_PENDING);
   }
-  if (result == MCAPI_PENDING || result == MCAPI_SUCCESS) remember_request(request, {PendingRequest::Kind::Receive, endpoint, buffer, size, {}});
+  if (result == MCAPI_PENDING || result == MCAPI_SUCCESS) remember_request(request, pending);
   call.end();
   give(status, result);
 }
@@ -138,10 +167,17 @@ mcapi_uint_t mcapi_sclchan_available(mcapi_sclchan_recv_hndl_t handle, mcapi_sta
 mcapi_boolean_t mcapi_test(mcapi_request_t* request, size_t* size, mcapi_status_t* status) {
   REPRISE_CALL(test);
   mcapi_status_t result = MCAPI_PENDING;
-  if (call.passive()) return REPRISE_REAL(test)(request, size, status);
+  std::size_t got = 0;
+  if (call.passive()) {
+    if (call.nested()) return REPRISE_REAL(test)(request, size, status);
+    REPRISE_REAL(test)(request, &got, &result);
+    complete_unfollowed(request, result, got);
+    if (size && result != MCAPI_PENDING) *size = got;
+    give(status, result);
+    return result == MCAPI_SUCCESS ? MCAPI_TRUE : MCAPI_FALSE;
+  }
   call.begin_test({});
   if (Call::recording()) {
-    std::size_t got = 0;
     REPRISE_REAL(test)(request, &got, &result);
     call.tested(result != MCAPI_PENDING);
     if (result != MCAPI_PENDING) log_completion(call, request, result, got);
@@ -157,17 +193,24 @@ mcapi_boolean_t mcapi_test(mcapi_request_t* request, size_t* size, mcapi_status_
 mcapi_boolean_t mcapi_wait(mcapi_request_t* request, size_t* size, mcapi_timeout_t timeout, mcapi_status_t* status) {
   REPRISE_CALL(wait);
   mcapi_status_t result = MCAPI_ERR_GENERAL;
-  if (call.passive()) return REPRISE_REAL(wait)(request, size, timeout, status);
+  std::size_t got = 0;
+  if (call.passive()) {
+    if (call.nested()) return REPRISE_REAL(wait)(request, size, timeout, status);
+    REPRISE_REAL(wait)(request, &got, timeout, &result);
+    complete_unfollowed(request, result, got);
+    if (size && brought_something(result)) *size = got;
+    give(status, result);
+    return result == MCAPI_SUCCESS ? MCAPI_TRUE : MCAPI_FALSE;
+  }
   call.begin({0, 0, 0, timeout});
   if (Call::recording()) {
-    std::size_t got = 0;
     REPRISE_REAL(wait)(request, &got, timeout, &result);
-    if (result == MCAPI_TIMEOUT || result == MCAPI_ERR_WAIT_PENDING) call.ended(result, MCAPI_SUCCESS);
+    if (is_still_pending(result)) call.ended(result, MCAPI_SUCCESS);
     else log_completion(call, request, result, got);
-    if (size && result == MCAPI_SUCCESS) *size = got;
+    if (size && brought_something(result)) *size = got;
   } else if (const auto forced = call.forced_status()) {
     result = *forced;
-    if (result != MCAPI_TIMEOUT && result != MCAPI_ERR_WAIT_PENDING) forget_request(request);
+    if (!is_still_pending(result)) forget_request(request);
   } else {
     result = complete(call, request, size);
   }
@@ -180,19 +223,26 @@ mcapi_uint_t mcapi_wait_any(size_t count, mcapi_request_t** requests, size_t* si
   REPRISE_CALL(wait_any);
   mcapi_status_t result = MCAPI_ERR_GENERAL;
   mcapi_uint_t which = MCAPI_RETURN_VALUE_INVALID;
-  if (call.passive()) return REPRISE_REAL(wait_any)(count, requests, size, timeout, status);
+  std::size_t got = 0;
+  if (call.passive()) {
+    if (call.nested()) return REPRISE_REAL(wait_any)(count, requests, size, timeout, status);
+    which = REPRISE_REAL(wait_any)(count, requests, &got, timeout, &result);
+    if (which < count) complete_unfollowed(requests[which], result, got);
+    if (size && which < count) *size = got;
+    give(status, result);
+    return which;
+  }
   call.begin({0, 0, static_cast<std::int64_t>(count), timeout});
   Session& session = Session::get();
   if (Call::recording()) {
-    std::size_t got = 0;
     which = REPRISE_REAL(wait_any)(count, requests, &got, timeout, &result);
-    if (size && which < count) *size = got;
     if (which < count) {
       session.recorder().indices(std::span<const mcapi_uint_t>(&which, 1), false);
       log_completion(call, requests[which], result, got);
     } else {
       call.number(result);
     }
+    if (size && which < count) *size = got;
   } else if (const auto forced = call.forced_status()) {
     result = *forced;
   } else {
@@ -208,7 +258,7 @@ mcapi_uint_t mcapi_wait_any(size_t count, mcapi_request_t** requests, size_t* si
   return which;
 }
 
-// A receive that was not posted has nothing to be cancelled; its end is in the log.
+// A receive that was not posted has nothing to be cancelled; how it ended is in the log.
 void mcapi_cancel(mcapi_request_t* request, mcapi_status_t* status) {
   REPRISE_CALL(cancel);
   mcapi_status_t result = MCAPI_SUCCESS;
@@ -222,6 +272,11 @@ void mcapi_cancel(mcapi_request_t* request, mcapi_status_t* status) {
     call.ended(result, MCAPI_SUCCESS);
   } else {
     result = call.forced_status().value_or(MCAPI_SUCCESS);
+    const auto pending = known_request(request);
+    if (result == MCAPI_SUCCESS && !t_simulated && pending && pending->kind != PendingRequest::Kind::Receive) {
+      mcapi_status_t ignored;
+      REPRISE_REAL(cancel)(request, &ignored);
+    }
   }
   call.end();
   give(status, result);

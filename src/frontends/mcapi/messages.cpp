@@ -1,46 +1,54 @@
 #include "frontends/mcapi/messages.hpp"
 
-#include <dlfcn.h>
-#include <mcapi_origin.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
-#include <list>
-#include <vector>
 
 #include "frontends/mcapi/arrivals.hpp"
 #include "frontends/mcapi/call.hpp"
+#include "frontends/mcapi/handle_table.hpp"
+#include "frontends/mcapi/mailbox.hpp"
 #include "frontends/mcapi/values.hpp"
 
 namespace reprise::mcapi {
 namespace {
 
-constexpr unsigned kPortBits = 20;
-constexpr unsigned kPriorityBits = 3;
-constexpr mcapi_domain_t kMaxDomain = 255;
 constexpr std::size_t kLargest = 1 << 20;  // of any runtime's messages
 
-mcapi_boolean_t (*origin_function())(mcapi_origin_t*) {
-  using Get = mcapi_boolean_t (*)(mcapi_origin_t*);
-  static const auto found = reinterpret_cast<Get>(dlsym(RTLD_NEXT, "mcapi_origin_get"));
-  return found;
-}
-
-engine::WildcardOutcome lane_of(const mcapi_origin_t& origin) {
-  return {trace::kSourceBase + origin.node,
-          static_cast<std::int32_t>(origin.port | origin.priority << kPortBits | std::min(origin.domain, kMaxDomain) << (kPortBits + kPriorityBits))};
-}
-
-bool operator==(const engine::WildcardOutcome& a, const engine::WildcardOutcome& b) { return a.code == b.code && a.tag == b.tag; }
-
-struct Early {
-  mcapi_endpoint_t endpoint;
-  engine::WildcardOutcome lane;
-  std::vector<unsigned char> bytes;
+struct Mailboxes {
+  std::atomic_flag making;
+  HandleTable<Mailbox*> all;
 };
+Mailboxes& mailboxes() {
+  static auto* const one = new Mailboxes;  // threads may outlive static objects
+  return *one;
+}
 
-// Of one thread: an endpoint's messages are received by its node.
-thread_local std::list<Early> t_early;
+Mailbox& mailbox_of(mcapi_endpoint_t endpoint) {
+  const std::uint64_t key = key_of(endpoint);
+  if (const auto known = mailboxes().all.get(key)) return **known;
+  const Spin spin(&mailboxes().making);
+  if (const auto known = mailboxes().all.get(key)) return **known;
+  auto* const made = new Mailbox;
+  mailboxes().all.put(key, made);
+  return *made;
+}
+
+// Of each thread, for any message. Only what messages reach of it is ever there.
+class Room {
+ public:
+  Room() : bytes_(mmap(nullptr, kLargest, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Room() {
+    if (bytes_ != MAP_FAILED) munmap(bytes_, kLargest);
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+  unsigned char* bytes() const { return bytes_ == MAP_FAILED ? nullptr : static_cast<unsigned char*>(bytes_); }
+
+ private:
+  void* bytes_;
+};
 
 mcapi_status_t hand_over(const unsigned char* bytes, std::size_t got, void* buffer, std::size_t room, std::size_t& size) {
   size = std::min(got, room);
@@ -48,75 +56,69 @@ mcapi_status_t hand_over(const unsigned char* bytes, std::size_t got, void* buff
   return got <= room ? MCAPI_SUCCESS : MCAPI_ERR_MSG_TRUNCATED;
 }
 
-}  // namespace
-
-void log_origin() {
-  mcapi_origin_t origin = {};
+mcapi_status_t receive_wanted(mcapi_endpoint_t endpoint, const WantedMessage& wanted, void* buffer, std::size_t& size) {
+  thread_local const Room t_room;
   Session& session = Session::get();
-  const auto get = origin_function();
-  if (!get || !get(&origin)) {
-    session.note("not-replayable", "the program's MCAPI library does not say where messages come from");
-    return;
+  Mailbox& box = mailbox_of(endpoint);
+  for (;;) {
+    const std::uint32_t changes = box.changes();
+    if (const auto kept = box.take(wanted)) return hand_over(kept->data(), kept->size(), buffer, wanted.room, size);
+    if (!box.begin_to_receive()) {
+      box.wait(changes);
+      continue;
+    }
+    const Delivered come = receive_message(endpoint, t_room.bytes(), kLargest);
+    const bool is_it = come.status == MCAPI_SUCCESS && wanted.is(come.origin, t_room.bytes(), come.size);
+    if (come.status == MCAPI_SUCCESS && !is_it) box.keep(come.origin, t_room.bytes(), come.size);
+    box.end_to_receive();
+    if (is_it) return hand_over(t_room.bytes(), come.size, buffer, wanted.room, size);
+    if (come.status == MCAPI_SUCCESS || come.status == MCAPI_TIMEOUT) continue;  // in the recorded run it came in time
+    session.insist(session.replayer().mismatch("the message that was received then does not come"));
+    return come.status;
   }
-  if (origin.domain > kMaxDomain) session.note("not-replayable", "domains above 255");
-  const engine::WildcardOutcome lane = lane_of(origin);
-  session.recorder().shown(lane.code, lane.tag);
-  if (!orders_arrivals()) return;
-  const std::int64_t number = next_arrival();
-  session.recorder().numbers({&number, 1});
 }
 
-namespace {
-
-// The order of arrivals, if the recorded run had one.
-std::int64_t arrival_of_then() {
+std::int64_t next_number() {
   std::int64_t number = 0;
   return Session::get().replayer().numbers_if_any({&number, 1}) == 1 ? number : 0;
 }
 
-mcapi_status_t receive_wanted(mcapi_endpoint_t endpoint, const engine::WildcardOutcome& wanted, void* buffer, std::size_t room, std::size_t& size);
-
 }  // namespace
+
+void log_message(const Delivered& message, bool in_order) {
+  engine::Recorder& log = Session::get().recorder();
+  const Lane lane = message.origin ? message.origin->lane : kByDigest;
+  log.shown(lane.code, lane.tag);
+  if (!message.origin) {
+    const auto digest = static_cast<std::int64_t>(message.digest);
+    log.numbers({&digest, 1});
+  } else if (!in_order) {
+    const auto which = -static_cast<std::int64_t>(message.origin->number);
+    log.numbers({&which, 1});
+  }
+  if (!orders_arrivals()) return;
+  const std::int64_t number = next_arrival();
+  log.numbers({&number, 1});
+}
 
 mcapi_status_t take_message(mcapi_endpoint_t endpoint, void* buffer, std::size_t room, std::size_t& size) {
   Session& session = Session::get();
-  engine::WildcardOutcome wanted;
-  session.insist(session.replayer().wildcard(wanted));
-  const std::int64_t number = arrival_of_then();
+  WantedMessage wanted{{}, 0, 0, room};
+  session.insist(session.replayer().wildcard(wanted.lane));
+  if (wanted.lane == kByDigest) wanted.digest = static_cast<std::uint64_t>(next_number());
+  std::int64_t number = next_number();
+  if (number < 0) {
+    wanted.number = static_cast<std::uint64_t>(-number);
+    number = next_number();
+  }
   if (t_simulated) return message_of_then(buffer, room, size);
-  const mcapi_status_t status = receive_wanted(endpoint, wanted, buffer, room, size);
-  if (number > 0 && orders_arrivals()) await_arrival(number);
+  const mcapi_status_t status = receive_wanted(endpoint, wanted, buffer, size);
+  if (number > 0 && orders_arrivals()) await_arrival(number);  // the recorded run had an order of all arrivals
   return status;
 }
 
-namespace {
-
-mcapi_status_t receive_wanted(mcapi_endpoint_t endpoint, const engine::WildcardOutcome& wanted, void* buffer, std::size_t room, std::size_t& size) {
-  Session& session = Session::get();
-  const auto kept = std::find_if(t_early.begin(), t_early.end(), [&](const Early& one) { return one.endpoint == endpoint && one.lane == wanted; });
-  if (kept != t_early.end()) {
-    const mcapi_status_t status = hand_over(kept->bytes.data(), kept->bytes.size(), buffer, room, size);
-    t_early.erase(kept);
-    return status;
-  }
-  const auto receive = runtime(Function::msg_recv, &mcapi_msg_recv);
-  const auto get = origin_function();
-  std::vector<unsigned char> bytes(kLargest);
-  for (;;) {
-    mcapi_status_t status = MCAPI_SUCCESS;
-    std::size_t got = 0;
-    mcapi_origin_t origin = {};
-    receive(endpoint, bytes.data(), bytes.size(), &got, &status);
-    if (status == MCAPI_TIMEOUT) continue;  // in the recorded run it came in time
-    if (status != MCAPI_SUCCESS || !get || !get(&origin)) {
-      session.insist(session.replayer().mismatch("the message that was received then does not come"));
-      return status;
-    }
-    const engine::WildcardOutcome lane = lane_of(origin);
-    if (lane == wanted) return hand_over(bytes.data(), got, buffer, room, size);
-    t_early.push_back({endpoint, lane, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(got)}});
-  }
+void drop_messages(mcapi_endpoint_t endpoint) {
+  if (const auto box = mailboxes().all.take(key_of(endpoint))) delete *box;
 }
 
-}  // namespace
 }  // namespace reprise::mcapi

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-
 #include <optional>
 #include <string>
 
 #include "engine/supervision.hpp"
 #include "frontends/mcapi/call.hpp"
+#include "frontends/mcapi/identity.hpp"
 
 namespace reprise::mcapi {
 namespace {
@@ -103,7 +103,8 @@ void is_node_now(mcapi_domain_t domain, mcapi_node_t node) {
   if (engine::mode() != Mode::Record) return;
   t_keeps_values = session.records_data() && Session::is_in_list(node, settings.data_nodes);
   const std::uint32_t thread = engine::t_stream ? engine::t_stream->number : 0;
-  session.append_note("node", std::to_string(domain) + ":" + std::to_string(node) + ":" + std::to_string(thread) + (t_keeps_values ? ":values" : ""));
+  session.append_note("node", std::to_string(domain) + ":" + std::to_string(node) + ":" + std::to_string(thread) + ":" + name_of(known_by()) +
+                                  (t_keeps_values ? ":values" : ""));
 }
 
 }  // namespace reprise::mcapi

@@ -68,9 +68,4 @@ bool free_made_up_packet(void* packet) {
   return true;
 }
 
-// None that the runtime would take for one of its own.
-mcapi_endpoint_t made_up_endpoint(const EndpointName& name) {
-  return std::uint64_t{name.domain} << 42 | std::uint64_t{name.node} << 21 | (name.port & 0x1fffff) | std::uint64_t{1} << 63;
-}
-
 }  // namespace reprise::mcapi

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 
-#include "frontends/mcapi/endpoints.hpp"
-
 namespace reprise::mcapi {
 
 // Recording: a message that a call brought.
@@ -18,8 +16,5 @@ mcapi_status_t message_of_then(void* buffer, std::size_t room, std::size_t& size
 void keep_or_take_value(void* value, std::size_t size);
 void keep_or_take_packet(void** packet, std::size_t& size);
 bool free_made_up_packet(void* packet);
-
-// Running alone: in place of another node's.
-mcapi_endpoint_t made_up_endpoint(const EndpointName& name);
 
 }  // namespace reprise::mcapi

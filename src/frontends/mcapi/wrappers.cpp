@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "frontends/mcapi/forward.hpp"
+#include "frontends/mcapi/messages.hpp"
 #include "frontends/mcapi/process.hpp"
 #include "frontends/mcapi/requests.hpp"
 #include "frontends/mcapi/values.hpp"
@@ -13,8 +14,8 @@ using namespace reprise::mcapi;
 
 namespace {
 
-void remember(const mcapi_request_t* request, mcapi_status_t status, const PendingRequest& pending = {}) {
-  if (status == MCAPI_PENDING || status == MCAPI_SUCCESS) remember_request(request, pending);
+void remember(const Call& call, const mcapi_request_t* request, mcapi_status_t status, const PendingRequest& pending = {}) {
+  if (!call.nested() && (status == MCAPI_PENDING || status == MCAPI_SUCCESS)) remember_request(request, pending);
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ mcapi_endpoint_t mcapi_endpoint_create(mcapi_port_t port, mcapi_status_t* status
   mcapi_status_t ignored;
   const mcapi_status_t result =
       forward(call, {0, 0, port, 0}, MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { made = REPRISE_REAL(endpoint_create)(port, s); }, Alone::Made);
-  if (result == MCAPI_SUCCESS) know_endpoint(made, {REPRISE_REAL(domain_id_get)(&ignored), REPRISE_REAL(node_id_get)(&ignored), port});
+  const mcapi_port_t name = port == MCAPI_PORT_ANY ? next_any_port() : port;
+  if (result == MCAPI_SUCCESS) know_endpoint(made, {REPRISE_REAL(domain_id_get)(&ignored), REPRISE_REAL(node_id_get)(&ignored), name});
   return made;
 }
 
@@ -70,7 +72,7 @@ void mcapi_endpoint_get_i(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t
   const mcapi_status_t result = forward(call, {domain, node, port, 0}, MCAPI_PENDING, status, [&](mcapi_status_t* s) {
     REPRISE_REAL(endpoint_get_i)(domain, node, port, endpoint, request, s);
   });
-  remember(request, result, {PendingRequest::Kind::GetEndpoint, 0, endpoint, 0, {domain, node, port}});
+  remember(call, request, result, {PendingRequest::Kind::GetEndpoint, 0, endpoint, 0, {domain, node, port}, nullptr, true});
 }
 
 // In a replay the owner may be later than it was.
@@ -124,6 +126,7 @@ void mcapi_endpoint_delete(mcapi_endpoint_t endpoint, mcapi_status_t* status) {
   } else {
     const std::int64_t gets = call.number_if_any().value_or(0);
     if (!t_simulated) await_gets(endpoint, gets);
+    drop_messages(endpoint);
     const auto forced = call.forced_status();
     if (!forced) REPRISE_REAL(endpoint_delete)(endpoint, &result);
     result = forced.value_or(MCAPI_SUCCESS);
@@ -164,32 +167,39 @@ void mcapi_endpoint_set_attribute(mcapi_endpoint_t endpoint, mcapi_uint_t number
 void mcapi_msg_send(mcapi_endpoint_t from, mcapi_endpoint_t to, const void* buffer, size_t size, mcapi_priority_t priority,
                     mcapi_status_t* status) {
   REPRISE_CALL(msg_send);
-  forward(call, about(to, size), MCAPI_SUCCESS, status, [&](mcapi_status_t* s) { REPRISE_REAL(msg_send)(from, to, buffer, size, priority, s); });
+  forward(call, about(to, size), MCAPI_SUCCESS, status, [&](mcapi_status_t* s) {
+    if (call.nested()) REPRISE_REAL(msg_send)(from, to, buffer, size, priority, s);
+    else send_message(from, to, buffer, size, priority, s);
+  });
 }
 
 void mcapi_msg_send_i(mcapi_endpoint_t from, mcapi_endpoint_t to, const void* buffer, size_t size, mcapi_priority_t priority,
                       mcapi_request_t* request, mcapi_status_t* status) {
   REPRISE_CALL(msg_send_i);
-  remember(request, forward(call, about(to, size), MCAPI_PENDING, status,
-                            [&](mcapi_status_t* s) { REPRISE_REAL(msg_send_i)(from, to, buffer, size, priority, request, s); }));
+  PendingRequest pending;
+  const mcapi_status_t result = forward(call, about(to, size), MCAPI_PENDING, status, [&](mcapi_status_t* s) {
+    if (call.nested()) REPRISE_REAL(msg_send_i)(from, to, buffer, size, priority, request, s);
+    else pending.memory = post_send(from, to, buffer, size, priority, request, s);
+  });
+  remember(call, request, result, pending);
 }
 
 // Channels have one sender, so what comes is the same in every run.
 #define REPRISE_CONNECT(name)                                                                                                  \
   void mcapi_##name(mcapi_endpoint_t from, mcapi_endpoint_t to, mcapi_request_t* request, mcapi_status_t* status) {              \
     REPRISE_CALL(name);                                                                                                         \
-    remember(request, forward(call, about(to), MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(from, to, request, s); })); \
+    remember(call, request, forward(call, about(to), MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(from, to, request, s); })); \
   }
 #define REPRISE_OPEN(name, handle_t)                                                                                           \
   void mcapi_##name(handle_t* handle, mcapi_endpoint_t endpoint, mcapi_request_t* request, mcapi_status_t* status) {             \
     REPRISE_CALL(name);                                                                                                         \
-    remember(request, forward(call, about(endpoint), MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(handle, endpoint, request, s); })); \
-    if (t_simulated && handle) *handle = endpoint;                                                                              \
+    remember(call, request, forward(call, about(endpoint), MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(handle, endpoint, request, s); })); \
+    if (t_simulated && handle) put_handle(handle, endpoint);                                                                              \
   }
 #define REPRISE_CLOSE(name, handle_t)                                                                                          \
   void mcapi_##name(handle_t handle, mcapi_request_t* request, mcapi_status_t* status) {                                        \
     REPRISE_CALL(name);                                                                                                         \
-    remember(request, forward(call, {}, MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(handle, request, s); })); \
+    remember(call, request, forward(call, {}, MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(name)(handle, request, s); })); \
   }
 #define REPRISE_SCALAR(width)                                                                                                  \
   void mcapi_sclchan_send_uint##width(mcapi_sclchan_send_hndl_t handle, mcapi_uint##width##_t value, mcapi_status_t* status) {   \
@@ -228,7 +238,7 @@ void mcapi_pktchan_send(mcapi_pktchan_send_hndl_t handle, const void* buffer, si
 void mcapi_pktchan_send_i(mcapi_pktchan_send_hndl_t handle, const void* buffer, size_t size, mcapi_request_t* request,
                           mcapi_status_t* status) {
   REPRISE_CALL(pktchan_send_i);
-  remember(request, forward(call, {0, 0, 0, static_cast<std::int64_t>(size)}, MCAPI_PENDING, status,
+  remember(call, request, forward(call, {0, 0, 0, static_cast<std::int64_t>(size)}, MCAPI_PENDING, status,
                             [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_send_i)(handle, buffer, size, request, s); }));
 }
 void mcapi_pktchan_recv(mcapi_pktchan_recv_hndl_t handle, void** buffer, size_t* received, mcapi_status_t* status) {
@@ -241,8 +251,8 @@ void mcapi_pktchan_recv(mcapi_pktchan_recv_hndl_t handle, void** buffer, size_t*
 }
 void mcapi_pktchan_recv_i(mcapi_pktchan_recv_hndl_t handle, void** buffer, mcapi_request_t* request, mcapi_status_t* status) {
   REPRISE_CALL(pktchan_recv_i);
-  remember(request, forward(call, {}, MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_recv_i)(handle, buffer, request, s); }),
-           {PendingRequest::Kind::ReceivePacket, 0, buffer, 0, {}});
+  remember(call, request, forward(call, {}, MCAPI_PENDING, status, [&](mcapi_status_t* s) { REPRISE_REAL(pktchan_recv_i)(handle, buffer, request, s); }),
+           {PendingRequest::Kind::ReceivePacket, 0, buffer, 0, {}, nullptr, true});
 }
 void mcapi_pktchan_release(void* buffer, mcapi_status_t* status) {
   if (t_simulated) {

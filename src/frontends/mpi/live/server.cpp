@@ -27,8 +27,6 @@
 namespace reprise::mpi::live {
 
 using virtual_world::Attribute;
-using virtual_world::futex_wait;
-using virtual_world::futex_wake;
 using virtual_world::Seat;
 using virtual_world::SeatState;
 using virtual_world::ServerState;
