@@ -82,6 +82,10 @@ std::optional<LauncherKind> launcher_kind(const std::string& path) {
   return std::nullopt;
 }
 
+bool is_followed_from_start(const FoundMpi& found) {
+  return found.mpi == kNoMpi || (found.mpi == kMcapi && found.program_mpi == kMcapi);
+}
+
 FoundMpi find_mpi(const std::vector<std::string>& command) {
   FoundMpi found;
   const LibrarySearch libraries;

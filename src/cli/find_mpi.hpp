@@ -28,6 +28,9 @@ struct FoundMpi {
   bool mpi_inside = false;             // it carries MPI_Init in itself
 };
 
+// Is the program a rank from its start on? Of MCAPI, one that can have nodes: a script only starts them.
+bool is_followed_from_start(const FoundMpi& found);
+
 FoundMpi find_mpi(const std::vector<std::string>& command);
 
 // What the file is, whatever name led to it. Nullopt if it is no launcher that we know.

@@ -167,8 +167,7 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
     if (nodes) settings.emplace_back("REPRISE_DATA_NODES", ranks_in_full(options.data));
   }
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
-  // A script that starts the nodes is none itself.
-  if (mpi.found.mpi == kNoMpi || (mpi.found.mpi == kMcapi && mpi.found.program_mpi == kMcapi)) settings.emplace_back("REPRISE_ALONE", "1");
+  if (is_followed_from_start(mpi.found)) settings.emplace_back("REPRISE_ALONE", "1");
   if (mpi.found.mpi == kMcapi) settings.emplace_back("REPRISE_NODES", "1");
   if (!options.identify.empty()) settings.emplace_back("REPRISE_IDENTIFY", options.identify);
   if (options.mode == "sender") {

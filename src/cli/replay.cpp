@@ -71,7 +71,7 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
                      {"REPRISE_MONITOR", monitor.address()},
                      {"REPRISE_PLACES", monitor.places()}};
   if (trace.manifest.explored) settings.emplace_back("REPRISE_EXPLORED", "1");
-  if (trace.manifest.mpi == kNoMpi || trace.manifest.mpi == kMcapi) settings.emplace_back("REPRISE_ALONE", "1");
+  if (is_followed_from_start(mpi.found)) settings.emplace_back("REPRISE_ALONE", "1");
   if (trace.manifest.mpi == kMcapi) {
     for (const auto& setting : settings_for_nodes(trace)) settings.push_back(setting);
     if (!options.nodes.empty()) settings.emplace_back("REPRISE_ONLY_NODES", options.nodes);

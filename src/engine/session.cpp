@@ -51,6 +51,7 @@ Configuration read_environment() {
   configuration.alone = *environment("REPRISE_ALONE") == '1';
   unsetenv("REPRISE_ALONE");  // not for the programs that this one starts
   configuration.has_nodes = *environment("REPRISE_NODES") == '1';
+  configuration.starter_is_rank = configuration.alone;
   configuration.ranks = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANKS"), nullptr, 10));
   configuration.data_nodes = environment("REPRISE_DATA_NODES");
   configuration.only_nodes = environment("REPRISE_ONLY_NODES");

@@ -40,6 +40,7 @@ struct Configuration {
   bool checks = false;                     // recording: what is wrong with the program's calls is noted
   bool alone = false;                      // this program has no MPI: it is followed from its start to its end
   bool has_nodes = false;                  // MCAPI: any process may become a rank, also one that another rank has forked
+  bool starter_is_rank = false;            // MCAPI: the program that was started is rank 0; otherwise it only starts the nodes
   std::uint32_t ranks = 0;                 // replaying nodes: how many ranks there were
   std::string data_nodes;                  // recording nodes: whose values are recorded, too
   std::string only_nodes;                  // replaying nodes: only these, from their values
@@ -87,6 +88,10 @@ class Session {
 
   // MCAPI: this process is a rank from now on, and until it ends. Before attach().
   void is_node(std::uint32_t rank);
+  // MCAPI: the main thread is followed from here on, or not before it becomes a node: others, whose order nobody knows, may make this
+  // process a rank at any time.
+  void follow_main_thread() { t_stream = &main_; }
+  void leave_main_thread() { t_stream = nullptr; }
   // The running thread, or this process, is a node that is left out of a replay: nobody waits for what it did.
   void is_left_out();
   static bool is_in_list(std::uint32_t number, const std::string& list);
@@ -164,6 +169,8 @@ class Session {
   // Threads of the program (session_threads.cpp). Before the first one is made; false if this process cannot have any
   // that are followed.
   bool begin_threads(const FunctionTable& functions);
+  // The same, for a thread that is there already (MCAPI). After attach().
+  void begin_threads_late();
   // A new thread's log. In a replay `number` is what the log of the thread that makes it says.
   std::uint32_t next_thread_number() { return next_thread_.fetch_add(1, std::memory_order_relaxed); }
   ThreadStream* new_thread(std::uint32_t number);

@@ -60,6 +60,16 @@ bool Session::begin_threads(const FunctionTable& functions) {
   return true;
 }
 
+void Session::begin_threads_late() {
+  const Spin spin(&threads_lock_);
+  if (has_threads()) return;
+  main_.recorder.share();
+  main_.kernel_id.store(getpid(), std::memory_order_relaxed);
+  main_.handle.store(g_main_thread, std::memory_order_relaxed);
+  g_has_threads.store(true, std::memory_order_relaxed);
+  if (main_.replayer) supervisor_.entered(main_.replayer->next_event(), state_between_calls());
+}
+
 ThreadStream* Session::new_thread(std::uint32_t number) {
   if (number >= kMaxThreads) {
     note("not-replayable", "more threads than Reprise can number");

@@ -86,6 +86,14 @@ int make_early_thread(pthread_t* thread, const pthread_attr_t* attributes, Routi
   return result;
 }
 
+// MCAPI: this process may become a rank by any of its threads, at any time. What the others do before they are nodes themselves has then no
+// place in a log.
+void leave_threads_to_nodes() {
+  Session& session = Session::get();
+  if (session.configuration().has_nodes && reprise::engine::mode() == Mode::Armed && reprise::engine::on_main_thread())
+    session.leave_main_thread();
+}
+
 bool is_followed(const void* caller) {
   if (reprise::engine::mode() == Mode::Passive || !reprise::engine::t_stream || reprise::frontends::t_inside)
     return false;
@@ -123,6 +131,18 @@ void reprise::threads::find_life() {
   g_clockjoin.find();
 }
 
+void reprise::threads::follow_running_thread(std::uint32_t number) {
+  if (!has_end_key()) return;
+  Session& session = Session::get();
+  session.begin_threads_late();
+  ThreadStream* const stream = session.new_thread(number);
+  if (!stream) return;
+  reprise::engine::t_stream = stream;
+  stream->kernel_id.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_release);
+  pthread_setspecific(g_end_key, stream);
+  session.thread_was_made(stream, pthread_self());
+}
+
 int reprise::threads::early_threads() { return g_early_threads.load(std::memory_order_relaxed); }
 
 void reprise::threads::stage_life() {
@@ -139,6 +159,7 @@ int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attri
     const bool explored = Session::get().configuration().mode == Mode::Explore;
     if (explored && !reprise::engine::Baton::get().is_prepared())
       return make_early_thread(thread, attributes, routine, argument);
+    leave_threads_to_nodes();
     return g_create(thread, attributes, routine, argument);
   }
   const bool explored = begin_staging();

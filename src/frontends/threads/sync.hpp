@@ -140,5 +140,7 @@ void find_semaphores();
 void find_others();
 void find_guards();
 void find_life();
+// A thread that was made before this process was a rank: followed from here on, with that number.
+void follow_running_thread(std::uint32_t number);
 
 }  // namespace reprise::threads
