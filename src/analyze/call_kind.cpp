@@ -70,6 +70,11 @@ CallKind kind_of(std::string_view function) {
     kind.known = true;
     return kind;
   }
+  if (function.starts_with("mcapi_")) {
+    kind.known = kind.peer = kind.tag = true;
+    kind.bytes = function.starts_with("mcapi_msg_send") || function.starts_with("mcapi_msg_recv") || function.starts_with("mcapi_pktchan_send");
+    return kind;
+  }
   if (function.starts_with("PMPI_")) function.remove_prefix(1);
   if (!function.starts_with("MPI_")) {
     kind.role = Role::Read;

@@ -29,6 +29,7 @@ struct Exit {
 struct RankEnd {
   std::uint32_t rank = 0;
   std::uint32_t thread = 0;  // of the rank; 0 is the main one, which stands for the rank
+  std::string node;          // MCAPI: which that thread was
   std::string host;
   pid_t pid = 0;
   std::uint64_t calls = 0;

@@ -105,7 +105,8 @@ FoundMpi find_mpi(const std::vector<std::string>& command) {
     const auto elf = read_elf(path);
     const bool script = !elf && starts_with_shebang(path);
     if (!elf && !script) continue;
-    const std::string_view mpi = elf ? libraries.find_mpi(path, *elf) : std::string_view();
+    std::string_view mpi = elf ? libraries.find_mpi(path, *elf) : std::string_view();
+    if (elf && mpi.empty() && elf_defines(path, "reprise_mcapi_functions")) mpi = kMcapi;  // reprise/mcapi.h
     const bool inside = elf && mpi.empty() && elf_defines(path, "MPI_Init");
     if (found.program && mpi.empty() && !inside) continue;
     found.program = i;

@@ -117,10 +117,20 @@ bool take_in(int dir_fd, const char* name, std::string& into) {
   return static_cast<bool>(content);
 }
 
-void summarise(const analyze::RunEnd& end, const NewTrace& trace, const std::string& how) {
+void summarise(const analyze::RunEnd& end, const trace::Manifest& manifest, const NewTrace& trace, const std::string& how) {
   std::uint64_t calls = 0;
-  for (const analyze::RankEnd& rank : end.ranks) calls += rank.calls;
-  say("recorded {}, {}, {} in {}{}", counted(end.ranks.size(), "rank"), counted(calls, "call"),
+  std::vector<std::uint32_t> ranks;
+  for (const analyze::RankEnd& rank : end.ranks) {
+    calls += rank.calls;
+    ranks.push_back(rank.rank);
+  }
+  std::string who = counted(ranks.size(), "rank");
+  if (manifest.mpi == kMcapi) {
+    const NodeTotals totals = totals_of_nodes(trace.fd.get(), manifest, ranks);
+    who = counted(totals.nodes, "node");
+    calls = totals.calls;
+  }
+  say("recorded {}, {}, {} in {}{}", who, counted(calls, "call"),
       human_bytes(trace_size(trace.fd.get())), printable(trace.path), how);
   say("next: reprise replay{}", trace.in_home ? "" : " " + shell_words({trace.path}));
 }
@@ -231,7 +241,7 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   name_gaps(end);
   name_notes(notes);
   if (const auto unsaid = watch->unsaid(notes); !unsaid.empty()) say_deadlocks(unsaid);
-  if (!options.quiet) summarise(end, trace, status == 0 ? "" : " (" + end.words + ")");
+  if (!options.quiet) summarise(end, manifest, trace, status == 0 ? "" : " (" + end.words + ")");
   return {trace.path, exit_code(status)};
 }
 

@@ -48,7 +48,7 @@ std::string new_list(const std::string& path) {
   return std::filesystem::canonical(path).string();
 }
 
-int replay(const OpenTrace& trace, const std::vector<std::string>& other_command, const Options& options) {
+int replay(const OpenTrace& trace, const std::vector<std::string>& other_command, const Options& options, const DebuggerOptions& debugger = {}) {
   const std::vector<std::string>& command = other_command.empty() ? trace.manifest.command : other_command;
   if (command.empty()) fail("{}: the manifest names no command", printable(trace.path));
   check_architecture(trace);
@@ -63,7 +63,8 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
          mpi_title(trace.manifest.mpi), mpi_title(mpi.found.program_mpi));
   // Slurm may choose other nodes than those of the recorded run, and its ranks are no descendants of ours.
   const bool local = recorded.one_host && other_command.empty() && mpi.found.launcher_kind != LauncherKind::Slurm;
-  Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, options.stall_seconds));
+  constexpr double kForEver = 1e9;  // people think as long as they like
+  Monitor monitor(recorded.logs, !local, patience_for(recorded, trace.manifest.complete, local, debugger.any() ? kForEver : options.stall_seconds));
   std::optional<TemporaryDirectory> arrivals;
   Variables settings{{"REPRISE_MODE", "replay"},
                      {"REPRISE_DIR", std::filesystem::canonical(trace.files).string()},
@@ -84,8 +85,14 @@ int replay(const OpenTrace& trace, const std::vector<std::string>& other_command
     }
   }
   const Launch launch = prepare_launch(command, mpi.found, mpi.preload_library, settings);
+  if (debugger.any()) {
+    if (debugger.rr) check_rr();
+    const Launch debugged = debugger.rr ? under_rr(launch, mpi.found.program_path) : in_debugger(launch, mpi.found.program_path, debugger);
+    Job job = Job::start({debugged.command, debugged.environment, directory, {}});
+    return watch_debugger(job, monitor, trace);
+  }
   Job job = Job::start({launch.command, launch.environment, directory, {}});
-  return watch_replay(job, monitor, trace, recorded, {options.quiet, !other_command.empty()});
+  return watch_replay(job, monitor, trace, recorded, {options.quiet, !other_command.empty(), nodes_in_list(trace, options.nodes)});
 }
 
 }  // namespace
@@ -135,9 +142,9 @@ int replay_command(int argc, char** argv) {
   check_mode(trace, options.arrivals.empty() ? options.mode : "sender");
   std::vector<std::uint32_t> alone;
   if (trace.manifest.mpi == kMcapi && (options.rank || !together.empty())) {
-    if (debugger.any()) fail("replay: not in a debugger yet, with nodes of MCAPI");
     options.nodes = options.rank ? std::to_string(*options.rank) : together;
-    return replay(trace, line.command, options);
+    if (debugger.any()) check_debugged_node(trace, options.nodes);
+    return replay(trace, line.command, options, debugger);
   }
   if (options.rank) alone = {*options.rank};
   else if (!together.empty()) alone = ranks_in_list(trace, together);

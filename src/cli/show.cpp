@@ -16,6 +16,7 @@
 #include "analyze/timeline.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/nodes.hpp"
 #include "cli/options.hpp"
 #include "cli/show_writers.hpp"
 #include "cli/speech.hpp"
@@ -135,14 +136,18 @@ void show_thread(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint
   if (rank.thread == 0) known = timeline->communicators();
 }
 
-void show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, std::uint64_t limit,
+// Of MCAPI, only the nodes that were asked for, if any.
+void show_rank(const OpenTrace& trace, const analyze::RankEnd& rank, const ChosenNodes& nodes, std::uint64_t limit,
                const analyze::CallFilter& filter, analyze::SourceLines& lines, report::TraceView& view, Shown& shown) {
   std::vector<engine::CommunicatorRecord> communicators;
-  show_thread(trace, rank, limit, filter, lines, view, shown, communicators);
+  analyze::RankEnd main = rank;
+  main.node = nodes.name_of(rank.rank, 0);
+  if (nodes.shows(rank.rank, 0)) show_thread(trace, main, limit, filter, lines, view, shown, communicators);
   for (const std::uint32_t number : trace::streams_of(trace.fd.get(), rank.rank)) {
-    if (number == 0) continue;
+    if (number == 0 || !nodes.shows(rank.rank, number)) continue;
     analyze::RankEnd thread = rank;
     thread.thread = number;
+    thread.node = nodes.name_of(rank.rank, number);
     thread.trouble.clear();
     const auto reader = trace::RankReader::open(trace.fd.get(), rank.rank, trace.manifest.trace_id, number);
     thread.calls = reader ? reader->total_events() : 0;
@@ -161,10 +166,11 @@ int show_calls(const Options& options, const OpenTrace& trace, const analyze::Ru
       options.json ? report::json_view() : report::table_view(report::Paint(STDOUT_FILENO), filter.active());
   analyze::SourceLines lines;
   Shown shown;
-  const auto ranks = chosen_ranks(options, trace, end);
+  const ChosenNodes nodes(trace, options.ranks);
+  const auto ranks = nodes.any() ? end.ranks : chosen_ranks(options, trace, end);
   view->begin(trace.path, trace.manifest, end);
   for (const analyze::RankEnd& rank : ranks)
-    show_rank(trace, rank, options.calls_per_rank(), filter, lines, *view, shown);
+    show_rank(trace, rank, nodes, options.calls_per_rank(), filter, lines, *view, shown);
   view->end();
   const int status = finish(shown.readable);
   if (filter.active() && !options.json)

@@ -8,6 +8,8 @@
 #include "cli/launch.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_notes.hpp"
+#include "cli/libraries.hpp"
+#include "cli/nodes.hpp"
 #include "report/divergence.hpp"
 
 namespace reprise::cli {
@@ -170,7 +172,14 @@ int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recor
       calls += log.absent ? 0 : log.total;
       ranks += log.absent ? 0 : 1;
     }
-    say("replayed {}, {}, as recorded", counted(ranks, "rank"), counted(calls, "call"));
+    std::string who = counted(ranks, "rank");
+    if (trace.manifest.mpi == kMcapi) {
+      const NodeTotals totals = totals_of_nodes(trace.fd.get(), trace.manifest, trace.ranks);
+      who = how.nodes > 0 ? counted(how.nodes, "node") : counted(totals.nodes, "node");
+      calls = totals.calls;
+    }
+    if (how.nodes > 0) say("replayed {}, as recorded", who);
+    else say("replayed {}, {}, as recorded", who, counted(calls, "call"));
     say("next: reprise show {}", printable(shell_words({trace.path})));
   }
   // The launcher itself was killed, after its ranks had done everything.

@@ -11,6 +11,7 @@ namespace reprise::cli {
 struct ReplayManners {
   bool quiet = false;
   bool other_command = false;  // not the recorded one: it need not end alike
+  std::size_t nodes = 0;       // of MCAPI, that run alone; 0: all do
 };
 
 // The exit status of the replay command.

@@ -9,6 +9,7 @@
 #include "analyze/timeline.hpp"
 #include "base/text.hpp"
 #include "report/call_words.hpp"
+#include "report/node_words.hpp"
 
 namespace reprise::report {
 namespace {
@@ -26,6 +27,10 @@ bool takes_requests(std::string_view function) {
 std::string call_words(const std::string& function, const engine::Arguments& values) {
   const ShownArguments shown = shown_arguments(function, values);
   std::string words = printable(function);
+  if (is_mcapi(function)) {
+    if (const std::string endpoint = endpoint_words(values); !endpoint.empty()) words += ", endpoint " + endpoint;
+    return shown.bytes ? words + ", " + counted(static_cast<std::uint64_t>(values[engine::kBytes]), "byte") : words;
+  }
   if (shown.peer) words += fmt::format(", peer {}", peer_words(values[engine::kPeer]));
   if (shown.tag) words += fmt::format(", tag {}", tag_words(values[engine::kTag]));
   const auto count = static_cast<std::uint64_t>(values[engine::kBytes]);

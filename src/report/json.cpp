@@ -49,6 +49,7 @@ Json rank_json(const analyze::RankEnd& rank) {
                {"total_calls", rank.calls},
                {"ended", rank_end_words(rank)}};
   if (rank.thread > 0) json["thread"] = rank.thread;
+  if (!rank.node.empty()) json["node"] = rank.node;
   if (const auto status = rank_exit_code(rank)) json["exit_status"] = *status;
   return json;
 }

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "report/call_words.hpp"
 #include "report/json.hpp"
+#include "report/node_words.hpp"
 #include "report/trace_view.hpp"
 
 namespace reprise::report {
@@ -73,6 +74,7 @@ class JsonView : public TraceView {
     const ShownArguments shown = shown_arguments(function, call.arguments);
     if (shown.communicator) json["communicator"] = call.arguments[engine::kComm];
     if (const std::string* name = timeline.event_name(call)) json["name"] = *name;
+    if (const std::string endpoint = is_mcapi(function) ? endpoint_words(call.arguments) : ""; !endpoint.empty()) json["endpoint"] = endpoint;
     if (shown.peer) {
       json["peer"] = call.arguments[engine::kPeer];
       if (const auto world = world_rank(call, timeline, call.arguments[engine::kPeer])) json["peer_world"] = *world;

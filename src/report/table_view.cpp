@@ -6,6 +6,7 @@
 #include "analyze/world_ranks.hpp"
 #include "base/text.hpp"
 #include "report/call_words.hpp"
+#include "report/node_words.hpp"
 #include "report/trace_head.hpp"
 #include "report/trace_view.hpp"
 
@@ -23,7 +24,10 @@ class TableView : public TraceView {
 
   void begin_rank(const analyze::RankEnd& rank) override {
     const std::string end = rank.trouble.empty() ? rank_end_words(rank) : "not readable";
-    if (rank.thread == 0)
+    if (!rank.node.empty())
+      head_ = fmt::format("\n{}  {} (rank {}, {}), {}\n", paint_.bold("node " + rank.node), counted(rank.calls, "call"), rank.rank,
+                          rank.thread == 0 ? fmt::format("pid {} on {}", rank.pid, printable(rank.host)) : fmt::format("thread {}", rank.thread), end);
+    else if (rank.thread == 0)
       head_ = fmt::format("\n{}  {}, pid {} on {}, {}\n", paint_.bold(fmt::format("rank {}", rank.rank)),
                           counted(rank.calls, "call"), rank.pid, printable(rank.host), end);
     else
@@ -51,11 +55,12 @@ class TableView : public TraceView {
     const std::string& function = timeline.function_of(call).name;
     const ShownArguments shown = shown_arguments(function, call.arguments);
     const auto& values = call.arguments;
-    std::string outcome = outcome_words(call);
+    const bool nodes = is_mcapi(function);
+    std::string outcome = nodes ? node_outcome(call) : outcome_words(call);
     if (const std::string* name = timeline.event_name(call)) outcome = '"' + printable(*name) + '"';
     row(std::to_string(call.number), printable(function),
-        shown.communicator ? communicator_words(values[engine::kComm]) : "", shown.peer ? peer(call, timeline) : "",
-        shown.tag ? tag_words(values[engine::kTag]) : "", shown.bytes ? std::to_string(values[engine::kBytes]) : "",
+        shown.communicator ? communicator_words(values[engine::kComm]) : "", nodes ? endpoint_words(values) : shown.peer ? peer(call, timeline) : "",
+        shown.tag && !nodes ? tag_words(values[engine::kTag]) : "", shown.bytes ? std::to_string(values[engine::kBytes]) : "",
         outcome, at.text(), false);
   }
 
@@ -82,6 +87,18 @@ class TableView : public TraceView {
     if (!defined_.insert(number).second) return;
     const auto index = static_cast<std::size_t>(number);
     aside(communicator_definition_words(index, timeline.communicators()[index]));
+  }
+
+  // Which messages receives got comes first; the numbers behind them are the log's own.
+  static std::string node_outcome(const analyze::Call& call) {
+    if (call.wildcards.empty()) return outcome_words(call);
+    analyze::Call rest = call;
+    rest.wildcards.clear();
+    rest.read.reset();
+    std::string words;
+    for (const auto& one : call.wildcards) words += (words.empty() ? "" : "; ") + origin_words(one);
+    const std::string others = outcome_words(rest);
+    return others.empty() ? words : others + "; " + words;
   }
 
   // As the program named it, and the world rank if that is another number.

@@ -19,6 +19,7 @@ PROGRAMS = {
     "bully-3": (["bully", "3"], None),
     "bully-12": (["bully", "12"], None),
     "calls": (["calls"], None),
+    "polls": (["polls"], None),
 }
 
 
@@ -31,10 +32,18 @@ OTHER = {
 }
 
 
+# And of a library that is linked into the program.
+LINKED = {
+    "figure8": (["linked/figure8"], None),
+    "bully-5": (["linked/bully", "5"], None),
+    "calls": (["linked/calls"], None),
+}
+
+
 def example(scene, words, processes):
-    program, *rest = words
-    directory = "mcapi-other" if program.startswith("other/") else "mcapi"
-    return [scene.settings.build / "test-programs" / directory / program.removeprefix("other/"), *(["--processes"] if processes else []), *rest]
+    kind, _, program = words[0].rpartition("/")
+    directory = f"mcapi-{kind}" if kind else "mcapi"
+    return [scene.settings.build / "test-programs" / directory / program, *(["--processes"] if processes else []), *words[1:]]
 
 
 def local(outputs, without):
@@ -124,6 +133,49 @@ def killed(scene):
     scene.check(outputs["out-2.txt"] == recorded["out-2.txt"], "node 2 got something else", replay)
 
 
+def script(scene):
+    """Processes that a script starts, with threads that are there before any of them is a node."""
+    path = scene.dir / "start.sh"
+    program = scene.settings.build / "test-programs" / "mcapi" / "some_nodes"
+    path.write_text(f"#!/bin/sh\nexport MCAPI_UNIVERSE=script-$$\n{program} 1 2 5 & {program} 3 1 5 & {program} 4 2 5 & wait\n")
+    path.chmod(0o755)
+    out = {"OUT_DIR": str(scene.out)}
+    for _ in range(2 * scene.settings.repeat):
+        shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+        result, recorded = scene.record([path], words=("--mpi", "mcapi", "--data", "all"), env=out)
+        scene.check_status(result, 0, "record")
+        scene.check(len(recorded) == 5 and "5 nodes" in result.err, "not five nodes", result)
+        replay, outputs = scene.replay(env=out)
+        scene.check_status(replay, 0, "replay")
+        scene.check_same(recorded, outputs, "replay", replay)
+    for node in (1, 3, 5):
+        replay, outputs = scene.solo(node, env=out)
+        scene.check_status(replay, 0, f"node {node}")
+        scene.check_same({"out": recorded[f"out-{node}.txt"]}, {"out": outputs[f"out-{node}.txt"]}, f"node {node} alone", replay)
+
+
+def in_gdb(scene):
+    """A node alone, stopped where it has what it got."""
+    result, recorded = scene.record(example(scene, ["figure8"], False), words=("--data", "4"), env={"OUT_DIR": str(scene.out)})
+    scene.check_status(result, 0, "record")
+    gdb = scene.run([scene.settings.reprise, "replay", "--yes", "--rank", "4", scene.dir / "trace", "--gdb", "-batch", "-ex", "break say", "-ex", "run",
+                     "-ex", "up", "-ex", "continue"], env={"OUT_DIR": str(scene.out)})
+    scene.check("in node_4 ()" in gdb.out and "exited normally" in gdb.out, "node 4 does not stop there, or does not end well", gdb)
+    scene.check_same({"out": recorded["out-4.txt"]}, {"out": scene.outputs()["out-4.txt"]}, "in gdb", gdb)
+
+
+def ended_by_kill(scene):
+    """Killed in the middle: the trace is there, and its replay goes as far."""
+    out = {"OUT_DIR": str(scene.out)}
+    for number in range(scene.settings.repeat):
+        shutil.rmtree(scene.dir / "trace", ignore_errors=True)
+        result, recorded = scene.record(example(scene, ["polls", "1000", str(1 + 37 * number)], False), env=out)
+        scene.check(result.status == 137, "not killed", result)
+        replay, outputs = scene.replay(env=out)
+        scene.check(replay.status == 137, "the replay ends otherwise", replay)
+        scene.check_same({"out": recorded["out-1.txt"]}, {"out": outputs["out-1.txt"]}, "replay", replay)
+
+
 def cases(mpi):
     if mpi != "openmpi":  # there is no MPI in it: once is enough
         return []
@@ -141,9 +193,14 @@ def cases(mpi):
             listed[f"other-{name}-{kind}-digest"] = replayed(words, without, processes, "receiver", "--identify", "digest")
             listed[f"other-{name}-{kind}-sender"] = replayed(words, without, processes, "sender")
             listed[f"other-{name}-{kind}-alone"] = alone(words, without, processes)
+    for name, (words, without) in LINKED.items():
+        for kind in ("threads", "processes"):
+            listed[f"linked-{name}-{kind}"] = replayed(words, without, kind == "processes", "receiver")
+            listed[f"linked-{name}-{kind}-alone"] = alone(words, without, kind == "processes")
     for how in ("trailer", "digest"):
         for name in ("ten", "calls"):
             listed[f"{name}-{how}"] = replayed(*PROGRAMS[name], False, "receiver", "--identify", how)
+    listed |= {"script": script, "gdb": in_gdb, "killed": ended_by_kill}
     listed["assertion"] = killed
     listed["bad-input"] = bad_input
     return [Case("mcapi", mpi, name, function) for name, function in listed.items()]

@@ -120,6 +120,16 @@ static inline void mcapi_1063_sclchan_send_close_i(mcapi_sclchan_send_hndl_t han
   mcapi_1063_begun(status);
 }
 
+/* A tool may have put its own in their place. */
+#undef mcapi_initialize
+#undef mcapi_wait
+#undef mcapi_wait_any
+#undef mcapi_msg_send_i
+#undef mcapi_msg_recv_i
+#undef mcapi_pktchan_send_i
+#undef mcapi_pktchan_recv_i
+#undef mcapi_sclchan_recv_close_i
+#undef mcapi_sclchan_send_close_i
 #define mcapi_initialize mcapi_1063_initialize
 #define mcapi_wait mcapi_1063_wait
 #define mcapi_wait_any mcapi_1063_wait_any

@@ -7,15 +7,22 @@
 
 namespace reprise::mcapi {
 
+namespace {
+
+std::atomic<void*> g_known[std::size(kFunctionNames)];
+
+}  // namespace
+
+void use_runtime_function(Function function, void* found) { g_known[static_cast<std::size_t>(function)].store(found, std::memory_order_relaxed); }
+
 void* runtime_function(Function function) {
-  static std::atomic<void*> known[std::size(kFunctionNames)];
   const auto index = static_cast<std::size_t>(function);
-  void* found = known[index].load(std::memory_order_relaxed);
+  void* found = g_known[index].load(std::memory_order_relaxed);
   if (found) [[likely]]
     return found;
   found = dlsym(RTLD_NEXT, kFunctionNames[index]);
   if (!found) Session::get().give_up(std::string("the program's MCAPI library has no ") + kFunctionNames[index]);
-  known[index].store(found, std::memory_order_relaxed);
+  g_known[index].store(found, std::memory_order_relaxed);
   return found;
 }
 

@@ -27,6 +27,7 @@ inline thread_local bool t_keeps_values __attribute__((tls_model("initial-exec")
 
 // The runtime's function of that name. Without it the process ends: what the program wants cannot be done.
 void* runtime_function(Function function);
+void use_runtime_function(Function function, void* found);
 template <class Real>
 Real runtime(Function function, Real) {
   return reinterpret_cast<Real>(runtime_function(function));

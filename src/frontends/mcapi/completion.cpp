@@ -32,8 +32,14 @@ void complete_unfollowed(const mcapi_request_t* request, mcapi_status_t& status,
   std::free(pending->memory);
 }
 
+void log_status(Call& call, mcapi_status_t status, bool tested) {
+  const Lane lane = lane_for_status(status);
+  if (tested) Session::get().recorder().shown(lane.code, lane.tag);
+  else call.ended(status, MCAPI_SUCCESS);
+}
+
 // Recording: the request is complete.
-void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t& status, std::size_t& size) {
+void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t& status, std::size_t& size, bool tested = false) {
   const auto pending = forget_request(request);
   if (pending && pending->kind == PendingRequest::Kind::Receive && brought_something(status)) {
     const Delivered message = deliver(*pending, size, status);
@@ -42,7 +48,7 @@ void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t& 
     log_message(message, pending->in_order);
     keep_message(pending->buffer, size, status);
   } else {
-    call.ended(status, MCAPI_SUCCESS);
+    log_status(call, status, tested);
     if (pending && status == MCAPI_SUCCESS) {
       know_what_was_got(*pending);
       if (pending->kind == PendingRequest::Kind::ReceivePacket) keep_or_take_packet(static_cast<void**>(pending->buffer), size);
@@ -51,14 +57,16 @@ void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t& 
   if (pending) std::free(pending->memory);
 }
 
-// Replaying: it is to be complete now, in the way in which it was then.
-mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size) {
+// Replaying: it is to be complete now, in the way in which it was then. `tested`: what the log said of it first, of a test.
+mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size, const std::optional<Lane>& tested = std::nullopt) {
   const auto pending = forget_request(request);
-  if (const auto forced = call.forced_status()) return *forced;  // what it has is the runtime's for ever: it was never waited for here
+  const auto said = tested ? status_in(*tested) : call.forced_status();
+  if (said && *said != MCAPI_SUCCESS) return *said;  // what it has is the runtime's for ever: it was never waited for here
   std::size_t got = 0;
   mcapi_status_t status = MCAPI_SUCCESS;
   if (pending && pending->kind == PendingRequest::Kind::Receive) {
-    status = take_message(pending->endpoint, pending->buffer, pending->size, got);
+    status = tested ? take_message(*tested, pending->endpoint, pending->buffer, pending->size, got)
+                    : take_message(pending->endpoint, pending->buffer, pending->size, got);
   } else if (t_simulated) {
     if (pending && pending->kind == PendingRequest::Kind::GetEndpoint)
       put_handle(pending->buffer, made_up_endpoint(pending->name));
@@ -74,6 +82,14 @@ mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size)
   return status;
 }
 
+// Replaying: of a test.
+Lane said_next() {
+  Session& session = Session::get();
+  Lane lane;
+  session.insist(session.replayer().wildcard(lane));
+  return lane;
+}
+
 template <class Real, class Handle>
 mcapi_uint_t available(Call& call, Real real, Handle handle, mcapi_status_t* status) {
   mcapi_status_t result = MCAPI_SUCCESS;
@@ -84,11 +100,12 @@ mcapi_uint_t available(Call& call, Real real, Handle handle, mcapi_status_t* sta
     count = real(handle, &result);
     const bool told = count > 0 || result != MCAPI_SUCCESS;
     call.tested(told);
-    if (told) call.number(result == MCAPI_SUCCESS ? static_cast<std::int64_t>(count) : -static_cast<std::int64_t>(result));
+    const Lane answer = result == MCAPI_SUCCESS ? lane_for_count(count) : lane_for_status(result);
+    if (told) Session::get().recorder().shown(answer.code, answer.tag);
   } else if (call.must_succeed()) {
-    const std::int64_t answer = call.number_if_any().value_or(0);
-    result = answer < 0 ? static_cast<mcapi_status_t>(-answer) : MCAPI_SUCCESS;
-    count = answer < 0 ? 0 : static_cast<mcapi_uint_t>(answer);
+    const Lane answer = said_next();
+    result = status_in(answer).value_or(MCAPI_SUCCESS);
+    count = count_in(answer);
   }
   call.end();
   give(status, result);
@@ -180,10 +197,10 @@ mcapi_boolean_t mcapi_test(mcapi_request_t* request, size_t* size, mcapi_status_
   if (Call::recording()) {
     REPRISE_REAL(test)(request, &got, &result);
     call.tested(result != MCAPI_PENDING);
-    if (result != MCAPI_PENDING) log_completion(call, request, result, got);
+    if (result != MCAPI_PENDING) log_completion(call, request, result, got, true);
     if (size && result != MCAPI_PENDING) *size = got;
   } else if (call.must_succeed()) {
-    result = complete(call, request, size);
+    result = complete(call, request, size, said_next());
   }
   call.end();
   give(status, result);

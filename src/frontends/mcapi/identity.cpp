@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <iterator>
 
@@ -29,8 +30,13 @@ static_assert(sizeof(Trailer) == kTrailerSize);
 
 using GetOrigin = mcapi_boolean_t (*)(mcapi_origin_t*);
 
+std::atomic<void*> g_linked_origin{nullptr};
+
 GetOrigin origin_function() {
-  static const auto found = reinterpret_cast<GetOrigin>(dlsym(RTLD_NEXT, "mcapi_origin_get"));
+  static const auto found = [] {
+    void* const linked = g_linked_origin.load(std::memory_order_relaxed);
+    return reinterpret_cast<GetOrigin>(linked ? linked : dlsym(RTLD_NEXT, "mcapi_origin_get"));
+  }();
   return found;
 }
 
@@ -58,6 +64,8 @@ KnownBy known_by() {
   }();
   return how;
 }
+
+void use_origin_function(void* found) { g_linked_origin.store(found, std::memory_order_relaxed); }
 
 const char* name_of(KnownBy how) { return kNames[static_cast<std::size_t>(how)]; }
 

@@ -6,6 +6,7 @@
 
 #include <mcapi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,9 @@ enum class KnownBy { Origin, Trailer, Digest };
 KnownBy known_by();
 const char* name_of(KnownBy how);
 
+// Of a library that is linked into the program; null: it has none.
+void use_origin_function(void* found);
+
 // Are handles 64 bits wide? Other runtimes may have narrower ones: what is above 32 bits of them is chance.
 bool has_wide_handles();
 
@@ -27,6 +31,19 @@ using Lane = engine::WildcardOutcome;  // as it is logged
 inline bool operator==(const Lane& a, const Lane& b) { return a.code == b.code && a.tag == b.tag; }
 // In place of a lane: a number follows, which is the digest.
 inline constexpr Lane kByDigest{trace::kSourceBase + (1u << 20), 0};
+
+// What else a test may have brought. It is logged like a lane, and not as a number: other calls may be between a test and the last one that
+// was logged, to which a number would belong.
+inline Lane lane_for_status(mcapi_status_t status) { return {trace::kSourceBase + (2u << 20) + static_cast<std::uint32_t>(status), 0}; }
+inline Lane lane_for_count(mcapi_uint_t count) { return {trace::kSourceBase + (3u << 20) + std::min(count, (1u << 20) - 1), 0}; }
+inline std::optional<mcapi_status_t> status_in(const Lane& lane) {
+  const std::uint32_t code = lane.code - trace::kSourceBase;
+  return code >> 20 == 2 ? std::optional(static_cast<mcapi_status_t>(code & ((1u << 20) - 1))) : std::nullopt;
+}
+inline mcapi_uint_t count_in(const Lane& lane) {
+  const std::uint32_t code = lane.code - trace::kSourceBase;
+  return code >> 20 == 3 ? code & ((1u << 20) - 1) : 0;
+}
 
 struct Origin {
   Lane lane;

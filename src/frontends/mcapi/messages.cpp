@@ -103,8 +103,13 @@ void log_message(const Delivered& message, bool in_order) {
 
 mcapi_status_t take_message(mcapi_endpoint_t endpoint, void* buffer, std::size_t room, std::size_t& size) {
   Session& session = Session::get();
-  WantedMessage wanted{{}, 0, 0, room};
-  session.insist(session.replayer().wildcard(wanted.lane));
+  Lane lane;
+  session.insist(session.replayer().wildcard(lane));
+  return take_message(lane, endpoint, buffer, room, size);
+}
+
+mcapi_status_t take_message(const Lane& lane, mcapi_endpoint_t endpoint, void* buffer, std::size_t room, std::size_t& size) {
+  WantedMessage wanted{lane, 0, 0, room};
   if (wanted.lane == kByDigest) wanted.digest = static_cast<std::uint64_t>(next_number());
   std::int64_t number = next_number();
   if (number < 0) {

@@ -15,6 +15,8 @@ void log_message(const Delivered& message, bool in_order);
 // Replaying: waits until the message that the log names has come to the endpoint, and takes it. Those of other lanes that come before
 // are kept until they are wanted.
 mcapi_status_t take_message(mcapi_endpoint_t endpoint, void* buffer, std::size_t room, std::size_t& size);
+// The same, where the first word about it has been read.
+mcapi_status_t take_message(const Lane& lane, mcapi_endpoint_t endpoint, void* buffer, std::size_t room, std::size_t& size);
 // The endpoint is about to be deleted, and another one may get its handle.
 void drop_messages(mcapi_endpoint_t endpoint);
 

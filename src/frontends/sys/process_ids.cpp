@@ -78,7 +78,13 @@ pid_t reprise_gettid() {
 }
 
 int reprise_kill(pid_t, int) REPRISE_INTERPOSES("kill");
-int reprise_kill(pid_t pid, int signal) { return g_kill(meant_by(REPRISE_RETURN_ADDRESS, pid), signal); }
+int reprise_kill(pid_t pid, int signal) {
+  const pid_t meant = meant_by(REPRISE_RETURN_ADDRESS, pid);
+  // By other signals it is known when they come; by this one, the other threads and ranks would be cut short of what they did.
+  if (signal == SIGKILL && meant == static_cast<pid_t>(::syscall(SYS_getpid)) && reprise::engine::mode() == reprise::engine::Mode::Replay)
+    reprise::engine::Session::get().wait_for_others_after_crash(signal, nullptr);
+  return g_kill(meant, signal);
+}
 
 int reprise_sigqueue(pid_t, int, union sigval) REPRISE_INTERPOSES("sigqueue");
 int reprise_sigqueue(pid_t pid, int signal, union sigval value) {
