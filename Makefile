@@ -52,6 +52,8 @@ bench: build
 	python3 bench/run_verify_bench.py --build $(BUILD)
 	python3 bench/run_check_bench.py --build $(BUILD)
 	python3 bench/run_onesided_bench.py --build $(BUILD)
+	python3 bench/run_mcapi_bench.py --build $(BUILD)
+	$(BUILD)/bin/mcapi_runtime_bench
 
 # Our own code and its unit tests under ASan with UBSan, and under TSan.
 sanitize: setup

@@ -20,6 +20,8 @@ PROGRAMS = {
     "CG": [(f"{n}", ["complete_graph", str(n)], n * (n - 1) * 10) for n in range(2, 12)],
     "TN": [(f"{rounds}", ["complete_graph", "10", str(rounds)], 90 * rounds) for rounds in range(1, 11)],
     "Bully": [(f"{n}", ["bully", str(n)], None) for n in range(3, 13)],
+    # Not of the paper: as many messages as it takes to see what one costs.
+    "many": [(f"{rounds}", ["complete_graph", "10", str(rounds)], 90 * rounds) for rounds in (10, 1000)],
 }
 MODES = {"R": ["--mode", "receiver"], "S": ["--mode", "sender"], "D": ["--data", "all"]}
 PAPER = {"record": {"R": 1.4, "S": 3.0, "D": 1.7}, "replay": {"R": 1.9, "S": 4.7, "D": "below 1"}}
@@ -30,6 +32,7 @@ class Bench:
         self.build = build.resolve()
         self.processes = ["--processes"] if processes else []
         self.dir = Path(tempfile.mkdtemp(prefix="mcapi-bench-"))
+        self.traces = 0
 
     def run(self, command, name):
         figures = self.dir / "figures"
@@ -47,8 +50,9 @@ class Bench:
         reprise = self.build / "bin" / "reprise"
         found, traces = {"plain": self.run(program, "plain")}, {}
         for mode, options in MODES.items():
-            trace = self.dir / f"trace-{mode}"
-            shutil.rmtree(trace, ignore_errors=True)
+            # Nothing is deleted before the end: some file systems look long for a place after that.
+            self.traces += 1
+            trace = self.dir / f"trace-{self.traces}"
             found["record", mode] = self.run([reprise, "record", "-q", *options, "-o", trace, "--", *program], f"record {mode}")
             traces[mode] = sum(path.stat().st_size for path in trace.iterdir() if path.name.endswith((".log", ".data")) or "rank-" in path.name)
             alone = ["--rank", "1"] if mode == "D" else []
@@ -85,7 +89,7 @@ def svg(path, title, series, unit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--programs", default="BT,CG,TN,Bully")
+    parser.add_argument("--programs", default="BT,CG,TN,Bully,many")
     parser.add_argument("--repeat", type=int, default=40)
     parser.add_argument("--sizes", type=int, default=10, help="how many sizes of each program: all ten, or fewer of them")
     parser.add_argument("--processes", action="store_true", help="nodes are processes; otherwise threads, as in the paper")
@@ -108,13 +112,18 @@ def main():
                         ratio = middle([found[step, mode][0] / found["plain"][0] for found, _ in rounds])
                         heap = middle([found[step, mode][1] / found["plain"][1] for found, _ in rounds])
                         rss = middle([found[step, mode][2] / found["plain"][2] for found, _ in rounds])
-                        overall.setdefault((step, mode), []).append((ratio, heap, rss))
+                        if name != "many":
+                            overall.setdefault((step, mode), []).append((ratio, heap, rss))
                         curves.setdefault((step, mode), []).append(middle([found[step, mode][0] for found, _ in rounds]) * 1e3)
                         line += f" {step} {mode} {ratio:.2f}x"
                     trace = middle([traces[mode] for _, traces in rounds])
                     curves.setdefault(("trace", mode), []).append(trace / 1024)
                     line += f" ({trace} bytes{'' if messages is None else f', {trace / messages:.1f} per message'});"
                 print(line, flush=True)
+            messages = [messages for _, _, messages in sizes]
+            if None not in messages and len(messages) > 1:
+                more = {mode: 1024 * (curves["trace", mode][-1] - curves["trace", mode][0]) / (messages[-1] - messages[0]) for mode in MODES}
+                print(f"{name}: each further message takes " + ", ".join(f"{mode} {size:.2f}" for mode, size in more.items()) + " bytes", flush=True)
             if args.svg:
                 args.svg.mkdir(parents=True, exist_ok=True)
                 svg(args.svg / f"trace-{name}.svg", f"{name}: trace, KiB", {mode: curves["trace", mode] for mode in MODES}, "size of the program")

@@ -11,6 +11,8 @@ struct EndpointName {
   mcapi_domain_t domain = 0;
   mcapi_node_t node = 0;
   mcapi_port_t port = 0;
+
+  bool operator==(const EndpointName&) const = default;
 };
 
 void know_endpoint(mcapi_endpoint_t endpoint, const EndpointName& name);

@@ -2,6 +2,7 @@
 // nothing is allocated but when there are more of them than ever before.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,30 @@
 #include "base/spin.hpp"
 
 namespace reprise::mcapi {
+
+// What a thread has just asked a table for, so that many threads do not wait for each other there. Whoever changes or removes what others
+// may remember raises the version.
+template <class Value>
+class Remembered {
+ public:
+  template <class Ask>
+  Value get(std::uint64_t key, const std::atomic<std::uint32_t>& version, Ask ask) {
+    const std::uint32_t now = version.load(std::memory_order_acquire);
+    Slot& slot = slots_[(key ^ key >> 7) % kSlots];
+    if (slot.key == key && slot.version == now) return slot.value;
+    slot = {key, ask(), now};
+    return slot.value;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 16;
+  struct Slot {
+    std::uint64_t key = 0;  // none has that
+    Value value{};
+    std::uint32_t version = 0;
+  };
+  Slot slots_[kSlots];
+};
 
 // Keys are not 0.
 template <class Value>

@@ -15,8 +15,10 @@ namespace {
 
 struct Known {
   HandleTable<EndpointName> endpoints;
+  std::atomic<std::uint32_t> endpoints_version{1};
   HandleTable<PendingRequest> requests;
   std::atomic_flag posting;
+  std::atomic<std::size_t> posted_receives{0};
   std::vector<std::pair<std::uint64_t, const mcapi_request_t*>> posted;  // receives that are pending: endpoint and request, as they were posted
   std::atomic_flag making_up;
   std::vector<EndpointName> made_up;
@@ -35,9 +37,17 @@ std::uint64_t key_of(mcapi_endpoint_t endpoint) {
   return has_wide_handles() ? endpoint : std::uint64_t{static_cast<std::uint32_t>(endpoint)} + 1;  // there, 0 may be a handle
 }
 
-void know_endpoint(mcapi_endpoint_t endpoint, const EndpointName& name) { known().endpoints.put(key_of(endpoint), name); }
+void know_endpoint(mcapi_endpoint_t endpoint, const EndpointName& name) {
+  if (name_of(endpoint) == name) return;
+  known().endpoints.put(key_of(endpoint), name);
+  known().endpoints_version.fetch_add(1, std::memory_order_acq_rel);
+}
 
-EndpointName name_of(mcapi_endpoint_t endpoint) { return known().endpoints.get(key_of(endpoint)).value_or(EndpointName{}); }
+EndpointName name_of(mcapi_endpoint_t endpoint) {
+  thread_local Remembered<EndpointName> t_names;
+  const std::uint64_t key = key_of(endpoint);
+  return t_names.get(key, known().endpoints_version, [key] { return known().endpoints.get(key).value_or(EndpointName{}); });
+}
 
 mcapi_port_t next_any_port() {
   constexpr mcapi_port_t kAny = 1u << 19;
@@ -51,8 +61,7 @@ mcapi_endpoint_t made_up_endpoint(const EndpointName& name) {
   constexpr mcapi_endpoint_t kFirst = 0x7f000000;
   const Spin spin(&known().making_up);
   std::vector<EndpointName>& all = known().made_up;
-  const auto same = [&](const EndpointName& one) { return one.domain == name.domain && one.node == name.node && one.port == name.port; };
-  const auto found = std::find_if(all.begin(), all.end(), same);
+  const auto found = std::find(all.begin(), all.end(), name);
   const auto index = static_cast<mcapi_endpoint_t>(found - all.begin());
   if (found == all.end()) all.push_back(name);
   return kFirst + index;
@@ -77,6 +86,7 @@ void remember_request(const mcapi_request_t* request, const PendingRequest& pend
   if (pending.kind != PendingRequest::Kind::Receive) return;
   const Spin spin(&known().posting);
   known().posted.emplace_back(key_of(pending.endpoint), request);
+  known().posted_receives.store(known().posted.size(), std::memory_order_relaxed);
 }
 
 std::optional<PendingRequest> known_request(const mcapi_request_t* request) { return known().requests.get(key_of(request)); }
@@ -90,10 +100,12 @@ std::optional<PendingRequest> forget_request(const mcapi_request_t* request) {
   const auto first = std::find_if(posted.begin(), posted.end(), [&](const auto& one) { return one.first == endpoint; });
   pending->in_order = first != posted.end() && first->second == request;
   std::erase(posted, std::pair(endpoint, request));
+  known().posted_receives.store(posted.size(), std::memory_order_relaxed);
   return pending;
 }
 
 bool has_posted_receives(mcapi_endpoint_t endpoint) {
+  if (known().posted_receives.load(std::memory_order_relaxed) == 0) return false;
   const Spin spin(&known().posting);
   const auto is_there = [key = key_of(endpoint)](const auto& one) { return one.first == key; };
   return std::any_of(known().posted.begin(), known().posted.end(), is_there);

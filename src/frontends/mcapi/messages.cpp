@@ -18,6 +18,7 @@ constexpr std::size_t kLargest = 1 << 20;  // of any runtime's messages
 
 struct Mailboxes {
   std::atomic_flag making;
+  std::atomic<std::uint32_t> version{1};
   HandleTable<Mailbox*> all;
 };
 Mailboxes& mailboxes() {
@@ -25,14 +26,19 @@ Mailboxes& mailboxes() {
   return *one;
 }
 
-Mailbox& mailbox_of(mcapi_endpoint_t endpoint) {
-  const std::uint64_t key = key_of(endpoint);
+Mailbox& find_mailbox(std::uint64_t key) {
   if (const auto known = mailboxes().all.get(key)) return **known;
   const Spin spin(&mailboxes().making);
   if (const auto known = mailboxes().all.get(key)) return **known;
   auto* const made = new Mailbox;
   mailboxes().all.put(key, made);
   return *made;
+}
+
+Mailbox& mailbox_of(mcapi_endpoint_t endpoint) {
+  thread_local Remembered<Mailbox*> t_boxes;
+  const std::uint64_t key = key_of(endpoint);
+  return *t_boxes.get(key, mailboxes().version, [key] { return &find_mailbox(key); });
 }
 
 // Of each thread, for any message. Only what messages reach of it is ever there.
@@ -123,7 +129,10 @@ mcapi_status_t take_message(const Lane& lane, mcapi_endpoint_t endpoint, void* b
 }
 
 void drop_messages(mcapi_endpoint_t endpoint) {
-  if (const auto box = mailboxes().all.take(key_of(endpoint))) delete *box;
+  const auto box = mailboxes().all.take(key_of(endpoint));
+  if (!box) return;
+  mailboxes().version.fetch_add(1, std::memory_order_acq_rel);
+  delete *box;
 }
 
 }  // namespace reprise::mcapi
