@@ -25,7 +25,7 @@ constexpr std::string_view kFirstLine = "reprise bundle 1\n";
 constexpr std::string_view kLastLine = "end\n";
 constexpr std::size_t kLongestLine = 256;
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 44;
-constexpr std::array<std::string_view, 3> kOfTheRun = {"manifest.json", "exits", "notes"};
+constexpr std::array<std::string_view, 4> kOfTheRun = {"manifest.json", "exits", "notes", "nodes"};
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 // "rank-3.thread-2.log" -> 3

@@ -2,6 +2,8 @@
 #include "base/text.hpp"
 #include "cli/bundle.hpp"
 #include "cli/commands.hpp"
+#include "cli/libraries.hpp"
+#include "cli/nodes.hpp"
 #include "cli/options.hpp"
 #include "cli/solo.hpp"
 #include "cli/speech.hpp"
@@ -26,15 +28,22 @@ int extract_command(int argc, char** argv) {
   if (line.separated) fail("extract: there is no command to run");
   if (const auto status = parser.parse(line.own)) return *status;
   const OpenTrace trace = open_trace(directory);
-  const std::vector<std::uint32_t> ranks = ranks_in_list(trace, list);
-  for (const std::uint32_t rank : ranks) refuse_what_cannot_run_alone(trace, rank);
+  const bool nodes = trace.manifest.mpi == kMcapi;
+  const std::vector<std::uint32_t> ranks = nodes ? ranks_for_nodes(trace, list) : ranks_in_list(trace, list);
+  for (const std::uint32_t rank : ranks)
+    if (!nodes) refuse_what_cannot_run_alone(trace, rank);
   if (output.empty()) {
     for (char& c : list)
       if (c == ',') c = '+';
-    output = fmt::format("rank{}.reprise", list);
+    output = fmt::format("{}{}.reprise", nodes ? "node" : "rank", list);
   }
   const std::uint64_t bytes = write_bundle(trace.fd.get(), ranks, output);
   if (quiet) return 0;
+  if (nodes) {
+    say("{} in {}, {}", counted(nodes_in_list(trace, list), "node"), printable(output), human_bytes(bytes));
+    say("next: reprise replay --ranks {} {}", list, printable(shell_words({output})));
+    return 0;
+  }
   say("{} in {}, {}", ranks.size() == 1 ? fmt::format("rank {}", ranks[0]) : counted(ranks.size(), "rank"),
       printable(output), human_bytes(bytes));
   say("next: reprise replay --rank {} {}", ranks[0], printable(shell_words({output})));

@@ -12,6 +12,7 @@
 #include "cli/libraries.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_notes.hpp"
+#include "engine/arrival_counter.hpp"
 #include "trace/rank_reader.hpp"
 
 namespace reprise::cli {
@@ -115,9 +116,8 @@ Variables settings_for_nodes(const OpenTrace& trace) {
 }
 
 void make_arrivals(int dir_fd) {
-  constexpr off_t kSize = 16;  // frontends/mcapi/arrivals.cpp
   const UniqueFd file(::openat(dir_fd, kArrivals, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file || ::ftruncate(file.get(), kSize) != 0) fail("cannot make the file that counts arrivals: {}", error_text(errno));
+  if (!file || ::ftruncate(file.get(), sizeof(engine::ArrivalCounter)) != 0) fail("cannot make the file that counts arrivals: {}", error_text(errno));
 }
 
 bool has_arrivals(const OpenTrace& trace) { return ::faccessat(trace.fd.get(), kArrivals, F_OK, 0) == 0; }

@@ -370,6 +370,10 @@ void Session::wait_for_others_after_crash(int signal, const void* address) {
   hold_rank(&Session::progress_from_anywhere);
 }
 
+void Session::wait_for_others_before_kill() {
+  if (mode() == Mode::Replay && stream().replayer && stream().replayer->at_last_event()) hold_rank(&Session::progress_from_anywhere);
+}
+
 void Session::at_end() {
   // A thread that was still at work when the process came to its own end.
   if (has_threads() && t_stream && t_stream != &main_ && cut_off_.load(std::memory_order_relaxed) == 0)

@@ -230,6 +230,7 @@ class Session {
   // short of what they did in the recorded run.
   void wait_for_others();
   void wait_for_others_after_crash(int signal, const void* address);
+  void wait_for_others_before_kill();  // the process is about to kill itself, perhaps as it did then
   // The recorded run was cut off inside the current call: wait for the others, then end as it ended. Never returns.
   [[noreturn]] void at_end();
 

@@ -164,6 +164,24 @@ def in_gdb(scene):
     scene.check_same({"out": recorded["out-4.txt"]}, {"out": scene.outputs()["out-4.txt"]}, "in gdb", gdb)
 
 
+def bundle(scene):
+    """Two nodes, in a file of their own, where the trace is not."""
+    out = {"OUT_DIR": str(scene.out)}
+    for processes in (False, True):
+        result, recorded = scene.record(example(scene, ["figure8"], processes), words=("--data", "all"), env=out)
+        scene.check_status(result, 0, "record")
+        file = scene.dir / "nodes.reprise"
+        scene.check_status(scene.run([scene.settings.reprise, "extract", "--ranks", "2,4", "-o", file, scene.dir / "trace"]), 0, "extract")
+        shutil.rmtree(scene.dir / "trace")
+        scene.clear()
+        replay = scene.run([scene.settings.reprise, "replay", "--yes", "--ranks", "2,4", file], env=out)
+        scene.check_status(replay, 0, "replay")
+        outputs = scene.outputs()
+        for name in ("out-2.txt", "out-4.txt"):
+            scene.check_same({name: recorded[name]}, {name: outputs[name]}, "from the bundle", replay)
+        file.unlink()
+
+
 def ended_by_kill(scene):
     """Killed in the middle: the trace is there, and its replay goes as far."""
     out = {"OUT_DIR": str(scene.out)}
@@ -200,7 +218,7 @@ def cases(mpi):
     for how in ("trailer", "digest"):
         for name in ("ten", "calls"):
             listed[f"{name}-{how}"] = replayed(*PROGRAMS[name], False, "receiver", "--identify", how)
-    listed |= {"script": script, "gdb": in_gdb, "killed": ended_by_kill}
+    listed |= {"script": script, "gdb": in_gdb, "killed": ended_by_kill, "bundle": bundle}
     listed["assertion"] = killed
     listed["bad-input"] = bad_input
     return [Case("mcapi", mpi, name, function) for name, function in listed.items()]

@@ -9,18 +9,15 @@
 #include <string>
 
 #include "base/futex.hpp"
+#include "engine/arrival_counter.hpp"
 #include "frontends/mcapi/call.hpp"
 
 namespace reprise::mcapi {
 namespace {
 
-// Shared by all nodes. The command has made the file, one for the recording and one for each replay.
-struct Counter {
-  std::atomic<std::int64_t> come;
-  std::atomic<std::uint32_t> changes;  // and who waits for one sleeps there
-  std::atomic<std::uint32_t> waiting;
-};
+using Counter = engine::ArrivalCounter;
 
+// The command has made the file, one for the recording and one for each replay.
 Counter* counter() {
   static Counter* const found = []() -> Counter* {
     const std::string& path = Session::get().configuration().arrivals;
@@ -52,8 +49,9 @@ void has_come(Counter& all, std::int64_t number) {
   std::int64_t now = all.come.load(std::memory_order_relaxed);
   while (now < number && !all.come.compare_exchange_weak(now, number, std::memory_order_acq_rel)) {
   }
-  all.changes.fetch_add(1, std::memory_order_seq_cst);
-  if (all.waiting.load(std::memory_order_seq_cst) > 0) futex_wake(all.changes);
+  Counter::Place& next = all.place_of(number + 1);
+  next.changes.fetch_add(1, std::memory_order_seq_cst);
+  if (next.waiting.load(std::memory_order_seq_cst) > 0) futex_wake(next.changes);
 }
 
 }  // namespace
@@ -67,16 +65,17 @@ void await_arrival(std::int64_t number) {
   constexpr int kNaps = 40;
   constexpr timespec kNap{0, 50000000};
   Counter& all = *counter();
+  Counter::Place& own = all.place_of(number);
   std::int64_t last = -1;
   for (int still = 0; still < kNaps;) {
-    const std::uint32_t changes = all.changes.load(std::memory_order_seq_cst);
+    const std::uint32_t changes = own.changes.load(std::memory_order_seq_cst);
     const std::int64_t now = all.come.load(std::memory_order_acquire);
     if (now >= number - 1) break;
     still = now == last ? still + 1 : 0;
     last = now;
-    all.waiting.fetch_add(1, std::memory_order_seq_cst);
-    futex_wait(all.changes, changes, &kNap);
-    all.waiting.fetch_sub(1, std::memory_order_relaxed);
+    own.waiting.fetch_add(1, std::memory_order_seq_cst);
+    futex_wait(own.changes, changes, &kNap);
+    own.waiting.fetch_sub(1, std::memory_order_relaxed);
   }
   has_come(all, number);
 }

@@ -82,7 +82,7 @@ int reprise_kill(pid_t pid, int signal) {
   const pid_t meant = meant_by(REPRISE_RETURN_ADDRESS, pid);
   // By other signals it is known when they come; by this one, the other threads and ranks would be cut short of what they did.
   if (signal == SIGKILL && meant == static_cast<pid_t>(::syscall(SYS_getpid)) && reprise::engine::mode() == reprise::engine::Mode::Replay)
-    reprise::engine::Session::get().wait_for_others_after_crash(signal, nullptr);
+    reprise::engine::Session::get().wait_for_others_before_kill();
   return g_kill(meant, signal);
 }
 
