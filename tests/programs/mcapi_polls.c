@@ -46,7 +46,8 @@ static void receives(node_t* node) {
 static void sends(node_t* node) {
   for (int i = 0; i < messages; ++i) {
     send_number(node, 1, 1000000 * node->number + i);
-    for (int k = node->number * 50; k > 0; --k) sched_yield();
+    const struct timespec pause = {0, 50000 * node->number};
+    nanosleep(&pause, NULL);
   }
 }
 

@@ -41,7 +41,7 @@ FAULTS = {
     "lost-block": {"other bytes"},
     "swapped-neighbours": {"other bytes"},
     "in-place": {"other bytes", "wrong reduction"},
-    "stale-start": {"other bytes"},
+    "stale-start": {"other bytes", "wrong reduction"},
     "early": {"other bytes"},
     "behind": {"written behind the buffer", "written between the elements", "other bytes"},
     "root": {"other bytes"},

@@ -100,7 +100,20 @@ Guard::Guard(std::span<const Block> takes, std::span<const Block> gives, const v
     const std::uint8_t* end = std::min(own.to + kBand, end_of_room(own.to));
     for (std::size_t j = 0; j < count; ++j)
       if (all[j].from && all[j].meets({own.to, end})) end = std::max(own.to, all[j].from);
+    bool shares = false;
+    each_pending_write([&](const Region& other) {
+      if (other.count > 0 && !other.known()) {
+        shares = true;
+        end = own.to;
+        return;
+      }
+      const Span span = span_of(other);
+      if (!span.from) return;
+      shares = shares || span.meets(own);
+      if (span.meets({own.to, end})) end = std::max(own.to, span.from);
+    });
     keep(i, own.to, end, true);
+    if (shares) continue;
     if (!region.type->flat.solid) {
       keep(i, own.from, std::min(own.to, own.from + kHoles / takes_.size()), false);
     } else if (takes_.size() == 1) {

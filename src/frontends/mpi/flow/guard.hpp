@@ -1,6 +1,6 @@
 // Memory that a call must leave alone: behind its receive buffers, in the holes of their types, and behind a message that
-// is shorter than the buffer. Only around calls that do not return before they are complete, in programs with one thread
-// and nothing else under way: otherwise the program may write there itself.
+// is shorter than the buffer. Only around calls that do not return before they are complete, in programs with one thread: otherwise the
+// program may write there itself. What other operations are under way for is left out.
 #pragma once
 
 #include "frontends/mpi/flow/log.hpp"

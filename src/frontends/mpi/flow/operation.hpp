@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "frontends/mpi/border/operation.hpp"
 #include "frontends/mpi/flow/guard.hpp"
 #include "frontends/mpi/flow/log.hpp"
@@ -118,8 +119,10 @@ std::uint64_t operation_number(MPI_Op op);
 // What the library said.
 Told told(const MPI_Status& status, int error, bool may_be_cancelled);
 
-// May memory beside what is under way be looked at?
+// May memory beside what a call writes be looked at?
 bool may_guard();
+// Where the library may write meanwhile, for operations that are under way.
+void each_pending_write(FunctionRef<void(const Region&)> visit);
 // Others may write there at any time: it is in a window, or nobody knows where windows are.
 bool may_be_in_window(const void* address);
 

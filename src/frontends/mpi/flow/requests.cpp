@@ -22,11 +22,14 @@ struct Pending {
   bool active = true;
   bool seen = false;     // complete, and logged
   bool matched = false;  // what it takes was found by a probe
+  Blocks written;        // while it is active: where the library may write at any time
 };
 using Found = std::shared_ptr<Pending>;
 
 std::atomic<std::size_t> g_known{0};
-std::atomic<std::size_t> g_under_way{0};  // those that the library may write for at any time
+std::atomic<std::size_t> g_writing{0};    // those that the library may write for at any time
+std::atomic<std::size_t> g_forgotten{0};  // and of these, those whose requests the program has freed
+constexpr std::size_t kMostWriting = 64;  // that are looked through for each call
 
 // A handle may be that of several. MPICH gives one to all operations that are complete at once; which of them is meant
 // does not matter. And with threads, the library has given the handle of one that a thread is just completing to the next
@@ -81,10 +84,15 @@ Table& table() {
   return *one;
 }
 
+void may_write(Pending& pending) {
+  pending.written = pending.description.written();
+  if (!pending.written.empty()) g_writing.fetch_add(1, std::memory_order_relaxed);
+}
+
 void begins(Pending& pending, const std::vector<std::uint8_t>& contribution) {
   pending.post = log_begin(pending.description.number(), pending.description.address(),
                            {pending.given.data(), pending.given.size()}, {contribution.data(), contribution.size()});
-  g_under_way.fetch_add(1, std::memory_order_relaxed);
+  may_write(pending);
 }
 
 // What it gave must still be there, unless the same memory takes something.
@@ -98,7 +106,8 @@ bool is_changed(const Pending& pending) {
 
 void ends(Pending& pending, int error, const MPI_Status& status) {
   if (std::exchange(pending.seen, true)) return;
-  g_under_way.fetch_sub(1, std::memory_order_relaxed);
+  if (!pending.written.empty()) g_writing.fetch_sub(1, std::memory_order_relaxed);
+  pending.written = {};
   const Description& what = pending.description;
   Told said;
   said.error = error;
@@ -135,6 +144,7 @@ struct FollowedRequests {
     const Found found = table().find(handle);
     if (!found) return false;
     if (found->active && !found->seen) log_freed(found->post);
+    if (found->active && !found->written.empty()) g_forgotten.fetch_add(1, std::memory_order_relaxed);
     table().remove(handle, found);
     return false;
   }
@@ -155,7 +165,16 @@ struct FollowedRequests {
 }  // namespace
 
 bool may_guard() {
-  return !engine::has_threads() && g_under_way.load(std::memory_order_relaxed) == 0 && !t_state.called_back;
+  return !engine::has_threads() && g_forgotten.load(std::memory_order_relaxed) == 0 && g_writing.load(std::memory_order_relaxed) <= kMostWriting &&
+         !t_state.called_back;
+}
+
+void each_pending_write(FunctionRef<void(const Region&)> visit) {
+  if (g_writing.load(std::memory_order_relaxed) == 0) return;
+  const Spin spin(&table().lock);
+  for (const auto& [handle, namesakes] : table().all)
+    for (const Found& pending : namesakes)
+      for (const Block& block : pending->written.all()) visit(block.region);
 }
 
 void post(Description&& description, const Digests& given, const std::vector<std::uint8_t>& contribution, MPI_Request request,
@@ -175,7 +194,7 @@ void post_matched(Description&& description, std::uint64_t post, MPI_Request req
   pending->matched = true;
   pending->post = post;
   pending->description.number();
-  g_under_way.fetch_add(1, std::memory_order_relaxed);
+  may_write(*pending);
   table().add(request, std::move(pending));
 }
 
