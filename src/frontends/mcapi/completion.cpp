@@ -61,7 +61,7 @@ void log_completion(Call& call, const mcapi_request_t* request, mcapi_status_t& 
 mcapi_status_t complete(Call& call, mcapi_request_t* request, std::size_t* size, const std::optional<Lane>& tested = std::nullopt) {
   const auto pending = forget_request(request);
   const auto said = tested ? status_in(*tested) : call.forced_status();
-  if (said && *said != MCAPI_SUCCESS) return *said;  // what it has is the runtime's for ever: it was never waited for here
+  if (said && *said != MCAPI_SUCCESS) return *said;  // its memory stays: the runtime may still use it
   std::size_t got = 0;
   mcapi_status_t status = MCAPI_SUCCESS;
   if (pending && pending->kind == PendingRequest::Kind::Receive) {
