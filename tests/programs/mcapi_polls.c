@@ -1,5 +1,5 @@
 /* Node 1 polls, with locks between the polls: what a poll finds does not belong to the call before it. It counts what comes from whom while
- * others send; and it is killed after so many polls that found something, if it is told so: mcapi_polls [MESSAGES [KILLED_AFTER]]. */
+ * others send; and it is killed when it has got so many, if it is told so: mcapi_polls [MESSAGES [KILLED_AFTER]]. */
 #include "nodes.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ static void receives(node_t* node) {
       nanosleep(&pause, NULL);
       continue;
     }
-    if (--killed_after == 0) kill(getpid(), SIGKILL);
+    if (killed_after > 0 && got >= killed_after) kill(getpid(), SIGKILL);
     say(node, "%u there after %d polls:", there, polls);
     for (mcapi_uint_t i = 0; i < there; ++i, ++got) say(node, " %d", receive_number(node));
     mcapi_request_t request;
