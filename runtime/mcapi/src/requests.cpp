@@ -1,5 +1,6 @@
 #include "requests.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "channels.hpp"
@@ -86,13 +87,15 @@ void begin(LocalNode& node, Request& request) {
     wants_room(node.index);
   }
   progress(node);
-  if (request.operation == Operation::Send && node.pending_sends > 1) {
-    // It must not overtake one to the same endpoint.
+  const auto at_same_endpoint = [&](const Request* before) { return is_receive(*before) && before->endpoint == request.endpoint; };
+  const bool follows = is_receive(request) ? std::any_of(node.pending.begin(), node.pending.end(), at_same_endpoint)
+                                           : request.operation == Operation::Send && node.pending_sends > 1;
+  if (follows) {
+    // It must not overtake one at or to the same endpoint, whatever comes just now.
     node.pending.push_back(&request);
     node.heard = universe().nodes[node.index].bell.load(std::memory_order_relaxed) - 1;
     return progress(node);
   }
-  // What came before it and still waits, waits for something else, or for what is not there for this one either.
   std::vector<mcapi_endpoint_t> full;
   request.status = advance(node, request, full);
   if (request.status == MCAPI_PENDING) node.pending.push_back(&request);
@@ -104,10 +107,13 @@ void progress(LocalNode& node) {
   if (node.pending.empty() || node.heard == rung) return;
   node.heard = rung;
   std::vector<mcapi_endpoint_t> full;
+  std::vector<mcapi_endpoint_t> empty;  // where an earlier receive found nothing: what comes meanwhile is not for a later one
   std::size_t kept = 0;
   for (Request* const request : node.pending) {
-    const mcapi_status_t status = advance(node, *request, full);
+    const bool follows = is_receive(*request) && std::find(empty.begin(), empty.end(), request->endpoint) != empty.end();
+    const mcapi_status_t status = follows ? MCAPI_PENDING : advance(node, *request, full);
     if (status == MCAPI_PENDING) {
+      if (is_receive(*request) && !follows) empty.push_back(request->endpoint);
       node.pending[kept++] = request;
       continue;
     }
