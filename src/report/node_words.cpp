@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include "trace/format.hpp"
+#include "trace/node_lane.hpp"
 
 namespace reprise::report {
 namespace {
 
-constexpr unsigned kPortBits = 20;
-constexpr unsigned kPriorityBits = 3;
-constexpr std::uint32_t kByDigest = 1u << 20;
-constexpr std::uint32_t kAnyPort = 1u << 19;  // in place of MCAPI_PORT_ANY, where the library does not say which it chose
+using trace::kPortBits, trace::kPriorityBits;
 
 std::string name(std::uint64_t domain, std::uint64_t node, std::uint64_t port) {
-  const std::string place = port >= kAnyPort ? fmt::format("{}:any", node) : fmt::format("{}:{}", node, port);
+  const std::string place = port >= trace::kAnyPort ? fmt::format("{}:any", node) : fmt::format("{}:{}", node, port);
   return domain == 0 ? place : fmt::format("{}:{}", domain, place);
 }
 
@@ -27,10 +25,14 @@ std::string endpoint_words(const engine::Arguments& values) {
 }
 
 std::string origin_words(const engine::WildcardOutcome& outcome) {
-  const std::uint32_t node = outcome.code - trace::kSourceBase;
-  if (node == kByDigest) return "known by its bytes";
-  if (node >> 20 == 2) return fmt::format("status {}", node & 0xfffff);
-  if (node >> 20 == 3) return fmt::format("{} there", node & 0xfffff);
+  const std::uint32_t source = outcome.code - trace::kSourceBase;
+  const std::uint32_t node = trace::value_of_lane(source);
+  switch (trace::kind_of_lane(source)) {
+    case trace::LaneKind::Sender: break;
+    case trace::LaneKind::Digest: return "known by its bytes";
+    case trace::LaneKind::Status: return fmt::format("status {}", node);
+    case trace::LaneKind::Count: return fmt::format("{} there", node);
+  }
   const auto tag = static_cast<std::uint32_t>(outcome.tag);
   const std::uint32_t priority = tag >> kPortBits & ((1u << kPriorityBits) - 1);
   const std::string from = "from " + name(tag >> (kPortBits + kPriorityBits), node, tag & ((1u << kPortBits) - 1));

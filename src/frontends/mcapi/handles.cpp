@@ -50,10 +50,9 @@ EndpointName name_of(mcapi_endpoint_t endpoint) {
 }
 
 mcapi_port_t next_any_port() {
-  constexpr mcapi_port_t kAny = 1u << 19;
   thread_local mcapi_port_t count = 0;
   const mcapi_port_t thread = engine::t_stream ? engine::t_stream->number : 0;
-  return kAny | (thread & 0x7f) << 12 | (++count & 0xfff);
+  return trace::kAnyPort | (thread & 0x7f) << 12 | (++count & 0xfff);
 }
 
 // None that the runtime would take for one of its own, and the same for the same name.

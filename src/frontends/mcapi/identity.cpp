@@ -15,9 +15,6 @@
 namespace reprise::mcapi {
 namespace {
 
-constexpr unsigned kPortBits = 20;
-constexpr unsigned kPriorityBits = 3;
-constexpr mcapi_domain_t kMaxDomain = 255;
 constexpr std::uint64_t kMagic = 0x9d1c5e37a2f84b6du;
 constexpr const char* kNames[] = {"origin", "trailer", "digest"};
 
@@ -41,9 +38,10 @@ GetOrigin origin_function() {
 }
 
 Lane lane_of(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port, mcapi_priority_t priority) {
+  using trace::kMaxDomain, trace::kPortBits, trace::kPriorityBits;
   constexpr std::uint32_t kPort = (1u << kPortBits) - 1, kPriority = (1u << kPriorityBits) - 1;
   if (domain > kMaxDomain) engine::Session::get().note("not-replayable", "domains above 255");
-  return {trace::kSourceBase + std::min(node, (1u << 20) - 1),
+  return {trace::kSourceBase + std::min(node, (1u << trace::kNodeBits) - 1),
           static_cast<std::int32_t>((port & kPort) | (priority & kPriority) << kPortBits | std::min(domain, kMaxDomain) << (kPortBits + kPriorityBits))};
 }
 

@@ -13,6 +13,7 @@
 
 #include "engine/call_stream.hpp"
 #include "frontends/mcapi/endpoints.hpp"
+#include "trace/node_lane.hpp"
 
 namespace reprise::mcapi {
 
@@ -30,19 +31,19 @@ bool has_wide_handles();
 using Lane = engine::WildcardOutcome;  // as it is logged
 inline bool operator==(const Lane& a, const Lane& b) { return a.code == b.code && a.tag == b.tag; }
 // In place of a lane: a number follows, which is the digest.
-inline constexpr Lane kByDigest{trace::kSourceBase + (1u << 20), 0};
+inline constexpr Lane kByDigest{trace::kSourceBase + trace::lane_code(trace::LaneKind::Digest), 0};
 
 // What else a test may have brought. It is logged like a lane, and not as a number: other calls may be between a test and the last one that
 // was logged, to which a number would belong.
-inline Lane lane_for_status(mcapi_status_t status) { return {trace::kSourceBase + (2u << 20) + static_cast<std::uint32_t>(status), 0}; }
-inline Lane lane_for_count(mcapi_uint_t count) { return {trace::kSourceBase + (3u << 20) + std::min(count, (1u << 20) - 1), 0}; }
+inline Lane lane_for_status(mcapi_status_t status) { return {trace::kSourceBase + trace::lane_code(trace::LaneKind::Status, static_cast<std::uint32_t>(status)), 0}; }
+inline Lane lane_for_count(mcapi_uint_t count) { return {trace::kSourceBase + trace::lane_code(trace::LaneKind::Count, std::min(count, (1u << trace::kNodeBits) - 1)), 0}; }
 inline std::optional<mcapi_status_t> status_in(const Lane& lane) {
   const std::uint32_t code = lane.code - trace::kSourceBase;
-  return code >> 20 == 2 ? std::optional(static_cast<mcapi_status_t>(code & ((1u << 20) - 1))) : std::nullopt;
+  return trace::kind_of_lane(code) == trace::LaneKind::Status ? std::optional(static_cast<mcapi_status_t>(trace::value_of_lane(code))) : std::nullopt;
 }
 inline mcapi_uint_t count_in(const Lane& lane) {
   const std::uint32_t code = lane.code - trace::kSourceBase;
-  return code >> 20 == 3 ? code & ((1u << 20) - 1) : 0;
+  return trace::kind_of_lane(code) == trace::LaneKind::Count ? trace::value_of_lane(code) : 0;
 }
 
 struct Origin {
