@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -56,13 +57,20 @@ void ChunkWriter::drop_kept() {
   kept_last_ = nullptr;
 }
 
+namespace {
+
+constexpr std::uint32_t kFirstRoom = (64u << 10) - kRecordsOffset;
+
+}  // namespace
+
 int ChunkWriter::create_open_file(bool plain) {
   const int fd = open_file(dir_fd_, file_name(FileKind::Open, identity_).data(), O_RDWR | O_CREAT | O_EXCL);
   if (fd < 0) return -fd;
   open_fd_ = fd;
   open_id_ = file_id(fd);
   // Before the map: a page of a map that has no room on disk is a SIGBUS.
-  if (const int error = reserve_space(fd, kOpenFileSize)) return error;
+  const std::uint32_t room = plain ? kChunkCapacity : std::clamp<std::uint32_t>(cursor_ + 2 * kMaxHead, kFirstRoom, kChunkCapacity);
+  if (const int error = reserve_space(fd, kRecordsOffset + room)) return error;
   const auto header = encode_file_header(FileKind::Open, identity_);
   std::memcpy(memory_, header.data(), header.size());
   // A recording that stopped before this holds its last chunk in memory_, and goes on elsewhere.
@@ -72,7 +80,7 @@ int ChunkWriter::create_open_file(bool plain) {
   flushed_ = cursor_;
   if (stopped_ != 0) return 0;
   plain_ = true;
-  if (!plain) use_map(fd);
+  if (!plain) use_map(fd, room);
   return 0;
 }
 
@@ -81,7 +89,7 @@ int ChunkWriter::create_open_file(bool plain) {
 //
 // Not by mremap: UCX (MPICH's transport) replaces it by a function that drops the new address, and the map would end
 // up somewhere else. A map at a fixed address that fails may leave a hole, so it is first tried at another place.
-void ChunkWriter::use_map(int fd) {
+void ChunkWriter::use_map(int fd, std::uint32_t room) {
   void* trial = ::mmap(nullptr, kOpenFileSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (trial == MAP_FAILED) return;
   ::munmap(trial, kOpenFileSize);
@@ -92,6 +100,7 @@ void ChunkWriter::use_map(int fd) {
     return;
   }
   ::madvise(memory_, kOpenFileSize, MADV_DONTFORK);
+  room_ = room;
   plain_ = false;
   ::close(open_fd_);
   open_fd_ = -1;

@@ -55,6 +55,27 @@ void ChunkWriter::put_pause() {
   commit(out);
 }
 
+// The file grows until a chunk is as large as it may be. Where the disk is too full for that, chunks are smaller.
+void ChunkWriter::make_room(std::size_t size) {
+  const NoCancellation not_here;
+  if (cursor_ + size <= kChunkCapacity && room_ < kChunkCapacity && reserve_more(cursor_ + size) == 0) return;
+  close_chunk();
+  if (size <= room_) return;
+  if (const int error = reserve_more(size)) stop(error);
+}
+
+int ChunkWriter::reserve_more(std::size_t size) {
+  constexpr std::size_t kTimes = 4;
+  const std::size_t room = std::min<std::size_t>(kChunkCapacity, std::max(size, kTimes * room_));
+  if (file_id(dir_fd_) != dir_id_) return EBADF;
+  const int fd = open_file(dir_fd_, file_name(FileKind::Open, identity_).data(), O_RDWR);
+  if (fd < 0) return -fd;
+  const int error = reserve_space(fd, kRecordsOffset + room);
+  ::close(fd);
+  if (error == 0) room_ = static_cast<std::uint32_t>(room);
+  return error;
+}
+
 void ChunkWriter::close_chunk() {
   const NoCancellation not_here;
   put_pause();
@@ -154,6 +175,7 @@ void ChunkWriter::stop(int error) {
 
 void ChunkWriter::go_private() {
   plain_ = false;
+  room_ = kChunkCapacity;
   live_ = live_of(spare_);
   records_ = spare_ + kRecordsOffset;
   next_chunk();

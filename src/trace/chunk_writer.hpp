@@ -4,8 +4,9 @@
 // stored. Both live in the page cache, which outlives the process. A full chunk is appended to rank-N.log before the
 // map is used again; the chunk numbers in both files tell a reader which of the two to believe.
 //
-// What makes a full disk harmless: the map is reserved when it is made, and a failed append stops the recording (the
-// map keeps the chunk that could not be appended) while the writer goes on in private memory that nobody reads.
+// What makes a full disk harmless: what is used of the map has been reserved (little at first: many threads log little), and
+// a failed append stops the recording (the map keeps the chunk that could not be appended) while the writer goes on in
+// private memory that nobody reads.
 //
 // Chunks that are full before attach() are kept, compressed, in anonymous maps and written when the log exists.
 //
@@ -70,8 +71,8 @@ class ChunkWriter {
   // Room for one record of at most `payload` bytes (kMaxRecord at the most); write there, then commit() its end.
   // Behind every record there stays room for the PAUSE record that ends the chunk.
   std::uint8_t* reserve(Kind kind, std::size_t payload) {
-    if (cursor_ + kMaxHead + payload + kMaxHead > kChunkCapacity) [[unlikely]]
-      close_chunk();
+    if (cursor_ + kMaxHead + payload + kMaxHead > room_) [[unlikely]]
+      make_room(kMaxHead + payload + kMaxHead);
     std::uint8_t* out = records_ + cursor_;
     const std::uint32_t hits = hits_;
     *out++ = static_cast<std::uint8_t>(static_cast<unsigned>(kind) << 4 | (hits < 15 ? hits : 15));
@@ -140,6 +141,8 @@ class ChunkWriter {
     std::span<const std::uint8_t> bytes() const { return {reinterpret_cast<const std::uint8_t*>(this + 1), size}; }
   };
 
+  void make_room(std::size_t size);
+  int reserve_more(std::size_t size);
   void close_chunk();
   void put_pause();
   int append_chunk();  // these return 0 or errno
@@ -154,7 +157,7 @@ class ChunkWriter {
   int create_log(const Info& info);
   void drop_kept();
   int create_open_file(bool plain);
-  void use_map(int fd);
+  void use_map(int fd, std::uint32_t room);
   Error give_up(int error, const char* what);
 
   void write_commit();
@@ -166,6 +169,7 @@ class ChunkWriter {
   LiveWords* live_ = nullptr;
   std::uint32_t cursor_ = 0;
   std::uint32_t hits_ = 0;
+  std::uint32_t room_ = kChunkCapacity;  // bytes of records that the open file has room for
   bool plain_ = false;
   int stopped_ = 0;  // errno that ended the recording
   int log_fd_ = -1;

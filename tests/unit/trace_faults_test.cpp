@@ -148,11 +148,27 @@ TEST_P(TraceFaults, AFileSizeLimitStopsTheRecordingWithoutASignal) {
   expect_stopped(dir, expected, EFBIG);
 }
 
+// The open file begins small and cannot grow to its full size: chunks are smaller, and nothing else changes.
+TEST_P(TraceFaults, LittleRoomMakesSmallChunks) {
+  if (plain()) GTEST_SKIP() << "without a map all of it is reserved at the start";
+  TemporaryDirectory dir;
+  struct rlimit old;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const struct rlimit low { 400'000, old.rlim_max };
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  Recorder recorder;
+  const Content expected = log_until_stopped(recorder, dir, plain());
+  recorder.writer.finish({EndKind::Finalized, 0, false});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  EXPECT_GT(std::filesystem::file_size(dir.path("rank-0.log")), 200'000u);
+  expect_stopped(dir, expected, EFBIG);
+}
+
 TEST_P(TraceFaults, NoRoomForTheOpenFileIsAnErrorAtTheStart) {
   TemporaryDirectory dir;
   struct rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
-  const struct rlimit low { 1u << 19, old.rlim_max };
+  const struct rlimit low { 1u << 15, old.rlim_max };
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
   Recorder recorder;
   const auto attached = recorder.writer.attach(dir.fd(), {kTestTrace, 0, 0}, {}, plain());
