@@ -72,7 +72,11 @@ CallKind kind_of(std::string_view function) {
   }
   if (function.starts_with("mcapi_")) {
     kind.known = kind.peer = kind.tag = true;
+    kind.of_nodes = true;
+    const auto ends_or_begins = [&](std::string_view word) { return function.find(word) != function.npos; };
+    if (function.find("_send") != function.npos && !ends_or_begins("_open") && !ends_or_begins("_close")) kind.role = Role::Send;
     kind.bytes = function.starts_with("mcapi_msg_send") || function.starts_with("mcapi_msg_recv") || function.starts_with("mcapi_pktchan_send");
+    kind.moves_bytes = kind.bytes && kind.role == Role::Send;
     return kind;
   }
   if (function.starts_with("PMPI_")) function.remove_prefix(1);

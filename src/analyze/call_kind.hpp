@@ -30,6 +30,7 @@ struct CallKind {
   bool tag = false;
   bool bytes = false;
   bool moves_bytes = false;  // the last argument is a number of bytes, not of requests or the like
+  bool of_nodes = false;     // MCAPI: those who send and receive are nodes, and arguments name endpoints
 };
 CallKind kind_of(std::string_view function);
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "engine/sites.hpp"
+#include "trace/node_lane.hpp"
 
 namespace reprise::analyze {
 
@@ -42,6 +43,7 @@ struct Summarizer::Row {
   std::uint32_t last_to = UINT32_MAX;
   Traffic* last = nullptr;            // &to[last_to]: messages come in series
   std::vector<std::uint64_t> events;  // by number of the name
+  Traffic by_nodes;                   // MCAPI
 
   Traffic& traffic_to(std::uint32_t rank) {
     if (rank != last_to || !last) last = &to[last_to = rank];
@@ -66,6 +68,8 @@ bool Summarizer::add(int dir_fd, std::uint64_t trace_id, const RankEnd& rank) {
     if (thread > 0)
       add_thread(Timeline::open(dir_fd, rank.rank, trace_id, thread, known), rank.rank, facts, all, nullptr);
   for (const auto& [to, traffic] : all.to) facts.sent.add(traffic);
+  facts.sent.add(all.by_nodes);
+  summary_.sent_by_nodes.add(all.by_nodes);
   summary_.calls += facts.calls;
   add_row(rank.rank, all);
   return facts.trouble.empty();
@@ -103,6 +107,7 @@ void Summarizer::add_thread(Result<Timeline> timeline, std::uint32_t rank, RankS
     else summary_.events_left_out += row.events[number];
   }
   for (const auto& [to, traffic] : row.to) all.traffic_to(to).add(traffic);
+  all.by_nodes.add(row.by_nodes);
   if (known) *known = timeline->communicators();
 }
 
@@ -125,7 +130,9 @@ void Summarizer::count(const Call& call, const Timeline& timeline, Site& site, R
   }
   const std::uint64_t bytes = not_negative(call.arguments[engine::kBytes]);
   if (kind.moves_bytes) site.count.bytes += bytes;
-  if (kind.role == Role::Send && !kind.persistent && call.arguments[engine::kPeer] != engine::kProcNull) {
+  if (kind.of_nodes && kind.role == Role::Send) {
+    row.by_nodes.add({1, bytes});
+  } else if (kind.role == Role::Send && !kind.persistent && call.arguments[engine::kPeer] != engine::kProcNull) {
     summary_.sent.add({1, bytes});
     const auto to =
         row.world.peer(timeline.communicators(), call.arguments[engine::kComm], call.arguments[engine::kPeer]);
@@ -146,6 +153,12 @@ void Summarizer::count_outcomes(const Call& call, const Timeline& timeline, Site
     if (outcome.code == trace::kRefused) continue;
     ++racing.receives;
     const bool matched = outcome.code >= trace::kSourceBase;
+    if (site.kind.of_nodes) {
+      const std::uint32_t source = outcome.code - trace::kSourceBase;
+      if (!matched || trace::kind_of_lane(source) != trace::LaneKind::Sender) ++racing.unknown;
+      else insert_some(racing.senders, trace::value_of_lane(source));
+      continue;
+    }
     const auto sender = matched ? row.world.peer(timeline.communicators(), call.arguments[engine::kComm],
                                                  outcome.code - trace::kSourceBase)
                                 : std::nullopt;

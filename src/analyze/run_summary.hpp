@@ -83,6 +83,7 @@ struct RankSummary {
 struct RunSummary {
   std::uint64_t calls = 0;
   Traffic sent;
+  Traffic sent_by_nodes;                // MCAPI
   std::uint64_t to_unknown = 0;         // messages whose receiver the logs do not tell
   std::uint64_t persistent_starts = 0;  // their messages are not counted: the call does not say which request it is
   std::uint64_t collective_calls = 0;

@@ -78,6 +78,8 @@ void print_summary_json(const std::string& path, const trace::Manifest& manifest
   json["summary"] = {{"calls", summary.calls},
                      {"messages", summary.sent.messages},
                      {"bytes", summary.sent.bytes},
+                     {"messages_of_nodes", summary.sent_by_nodes.messages},
+                     {"bytes_of_nodes", summary.sent_by_nodes.bytes},
                      {"messages_to_unknown", summary.to_unknown},
                      {"persistent_starts", summary.persistent_starts},
                      {"collective_calls", summary.collective_calls},

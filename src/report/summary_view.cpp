@@ -40,8 +40,9 @@ void print_totals(const RunSummary& summary, bool filtered) {
   if (summary.collective_calls > 0) fmt::print(", {} of them collective", with_thousands(summary.collective_calls));
   if (summary.failed_polls > 0) fmt::print("; {}", counted(summary.failed_polls, "failed poll"));
   if (summary.clock_reads > 0) fmt::print("; {}", counted(summary.clock_reads, "clock read"));
-  fmt::print("\n  messages  {} sent point to point, {}", with_thousands(summary.sent.messages),
-             human_bytes(summary.sent.bytes));
+  const bool nodes = summary.sent_by_nodes.messages > 0;
+  const Traffic& sent = nodes ? summary.sent_by_nodes : summary.sent;
+  fmt::print("\n  messages  {} sent {}, {}", with_thousands(sent.messages), nodes ? "by nodes" : "point to point", human_bytes(sent.bytes));
   if (summary.to_unknown > 0)
     fmt::print("; {} to receivers that the logs do not tell", with_thousands(summary.to_unknown));
   if (summary.persistent_starts > 0)
