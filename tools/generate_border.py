@@ -30,7 +30,7 @@ COMPLETES = {"Win_fence": ("kEveryTarget", "Everywhere"), "Win_complete": ("kEve
 SYNCHRONISES = {"Win_start", "Win_post", "Win_wait", "Win_test", "Win_lock", "Win_lock_all", "Win_sync"}
 # What the carrier of a window (border/windows.hpp) answers.
 OF_WINDOWS = {"Win_create": "CREATE", "Win_allocate": "ALLOCATE", "Win_create_dynamic": "DYNAMIC", "Win_free": None, "Win_attach": None,
-              "Win_detach": None, "Win_get_group": None, "Win_allocate_shared": None}
+              "Win_detach": None, "Win_get_group": None, "Win_allocate_shared": "SHARED", "Win_shared_query": None, "Win_get_attr": None}
 NUMBER = r"(?:int|MPI_Offset|MPI_Aint|MPI_Count) ?\*"  # of a parameter that a number is written to
 
 TOP = """\
@@ -258,13 +258,23 @@ def describe_new_window(row, names, call):
     """The statements about a new window."""
     comm, win = names[row.index("comm")], names[row.index("newwin")]
     flavor = f"MPI_WIN_FLAVOR_{OF_WINDOWS[row.body]}"
-    memory = {"Win_create": f"{flavor}, {names[0]}, {names[1]}, {names[2]}",
-              "Win_allocate": f"{flavor}, *static_cast<void**>({names[-2]}), {names[0]}, {names[1]}",
-              "Win_create_dynamic": flavor}[row.body]
-    return ["Operation operation;", f"operation.within({comm});", "int rc;",
+    allocated = f"{flavor}, *static_cast<void**>({names[-2]}), {names[0]}, {names[1]}"
+    memory = {"Win_create": f"{flavor}, real, {names[1]}, {names[2]}, real == {names[0]} ? nullptr : {names[0]}",
+              "Win_allocate": allocated, "Win_allocate_shared": allocated, "Win_create_dynamic": flavor}[row.body]
+    before, made = [], f"window_made(*{win}, {comm}, {{{memory}}}, kSolo)"
+    if row.body == "Win_create":
+        before = [f"void* const real = memory_for_library({names[0]}, {names[1]}, kSolo);"]
+        call = call.replace(f"({names[0]}, ", "(real, ", 1)
+    elif row.body == "Win_allocate_shared":
+        before = ["if (!follows_shared_memory()) {", f'  not_solo("{"MPI_" + row.body}: a window whose memory others load from and store to");',
+                  f"  return {call};", "}"]
+        made = f"shared_{made}"
+    if "allocate" in row.body:
+        made = f"*static_cast<void**>({names[-2]}) = {made}"
+    return before + ["Operation operation;", f"operation.within({comm});", "int rc;",
             "if constexpr (kSolo) {", "  if (const auto failed = operation.failed()) return *failed;", f"  rc = {call};", "} else {",
             f"  rc = operation.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) {{ return {call}; }});", "}", "if (rc != MPI_SUCCESS) return rc;",
-            f"window_made(*{win}, {comm}, {{{memory}}}, kSolo);", "return MPI_SUCCESS;"]
+            f"{made};", "return MPI_SUCCESS;"]
 
 
 def window_function(prototype, row):
@@ -287,8 +297,12 @@ def window_function(prototype, row):
         if row.body == "Win_test":
             lines.append(f"if constexpr (kSolo) *{names[row.index('flag')]} = 1;")
         lines += ["if constexpr (kSolo) return completion.answer();", f"else return completion.logged([&] {{ return {call}; }});"]
-    elif row.body == "Win_allocate_shared":
-        return refusing(prototype, row, "a window whose memory others load from and store to")
+    elif row.body == "Win_shared_query":
+        lines = ["MPI_Aint segment = 0;", "std::int64_t scale = 1;",
+                 f"if (!answer_shared_query({names[0]}, {names[1]}, &segment, &scale, {names[4]})) return {call};",
+                 f"*{names[2]} = segment;", f"*{names[3]} = static_cast<std::remove_pointer_t<decltype({names[3]})>>(scale);", "return MPI_SUCCESS;"]
+    elif row.body == "Win_get_attr":
+        lines = [f"const int rc = {call};", f"if (rc == MPI_SUCCESS) show_window_base({', '.join(names)});", "return rc;"]
     elif row.has("newwin"):
         lines = describe_new_window(row, names, call)
     elif row.body == "Win_free":

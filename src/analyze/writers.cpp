@@ -124,7 +124,7 @@ Result<void> Writers::each(const Visit& visit) {
   if (!given) return given;
   std::map<std::pair<std::uint32_t, std::uint64_t>, SeenMemory> memories;  // by rank and window
   return each_entry([&](std::uint32_t rank, std::uint32_t thread, const DataEntry& entry) {
-    if (entry.kind != DataKind::Seen) return true;
+    if (entry.kind != DataKind::Seen && entry.kind != DataKind::Loaded) return true;
     Look look;
     look.writing.rank = rank;
     look.writing.thread = thread;

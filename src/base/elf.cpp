@@ -186,6 +186,17 @@ Result<ElfFile> read_elf(const std::string& path) {
   return out;
 }
 
+bool elf_has_section(const std::string& path, const std::string& name) {
+  const auto image = Image::open(path);
+  if (!image || image->header().e_shentsize != sizeof(Elf64_Shdr)) return false;
+  const auto sections = image->table<Elf64_Shdr>(image->header().e_shoff, image->header().e_shnum, UINT16_MAX);
+  if (image->header().e_shstrndx >= sections.size()) return false;
+  const std::uint64_t names = sections[image->header().e_shstrndx].sh_offset;
+  return std::any_of(sections.begin(), sections.end(), [&](const Elf64_Shdr& section) {
+    return section.sh_name <= UINT64_MAX - names && image->string(names + section.sh_name, kMaxPath) == name;
+  });
+}
+
 bool elf_defines(const std::string& path, const std::string& symbol) {
   const auto image = Image::open(path);
   if (!image || image->header().e_shentsize != sizeof(Elf64_Shdr)) return false;

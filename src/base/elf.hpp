@@ -30,6 +30,9 @@ Result<ElfFile> read_elf(const std::string& path);
 // Does the file itself define the symbol (in .symtab or .dynsym)? False for stripped files and for trouble.
 bool elf_defines(const std::string& path, const std::string& symbol);
 
+// Has it a section of this name? False for trouble.
+bool elf_has_section(const std::string& path, const std::string& name);
+
 // xxh3 (64 bits, hex) of the file's content.
 Result<std::string> file_hash(const std::string& path);
 

@@ -30,6 +30,9 @@ constexpr std::array kCommands = {
     Command{"explore", "try every message order that can make a difference", explore_command},
     Command{"explain", "which decisions make an explored order fail", explain_command},
     Command{"extract", "some ranks in one file, for a colleague", extract_command},
+    Command{"cc", "compile so that every load and store can be followed (C)", cc_command},
+    Command{"c++", "the same for C++", cxx_command},
+    Command{"fc", "the same for Fortran", fc_command},
     Command{"doctor", "is everything in place; are all ranks seen", doctor_command},
     Command{"version", "the version of reprise", version_command},
 };
@@ -60,7 +63,7 @@ const Command& find_command(std::string_view name) {
 
 int run(int argc, char** argv) {
   if (argc < 2)
-    fail("which command? record, replay, show, lint, check, explore, explain, extract, doctor or version (see reprise -h)");
+    fail("which command? record, replay, show, lint, check, explore, explain, extract, cc, c++, fc, doctor or version (see reprise -h)");
   const std::string_view first = argv[1];
   if (first == "-h" || first == "--help" || first == "help") {
     print_help();

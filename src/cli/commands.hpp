@@ -13,6 +13,9 @@ int explore_command(int argc, char** argv);
 int lint_command(int argc, char** argv);
 int check_command(int argc, char** argv);
 int explain_command(int argc, char** argv);
+int cc_command(int argc, char** argv);
+int cxx_command(int argc, char** argv);
+int fc_command(int argc, char** argv);
 int doctor_command(int argc, char** argv);
 int version_command(int argc, char** argv);
 

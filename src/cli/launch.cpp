@@ -119,9 +119,11 @@ void tell_open_mpi(std::vector<std::string>& command, std::size_t launcher, Envi
 
 }  // namespace
 
-std::vector<std::string> preload_library_places(const std::string& mpi) {
+namespace {
+
+// Nearest first.
+std::vector<std::string> library_places(const std::string& name) {
   const std::string directory = executable_directory();
-  const std::string name = "libreprise-" + mpi + ".so";
   const std::string multiarch = machine_architecture() + "-linux-gnu";
   return {directory + "/../" REPRISE_LIBDIR "/reprise/" + name,
           directory + "/../lib/reprise/" + name,
@@ -131,13 +133,22 @@ std::vector<std::string> preload_library_places(const std::string& mpi) {
           directory + "/../" + name};
 }
 
+}  // namespace
+
+Result<std::string> find_access_runtime() {
+  const auto places = library_places("libreprise-access.a");
+  const auto found = std::find_if(places.begin(), places.end(), is_regular_file);
+  if (found == places.end()) return Error{"there is no libreprise-access.a in " + places.front().substr(0, places.front().rfind('/'))};
+  return *found;
+}
+
 // Any of them follows threads, and MPI only if the program calls it.
 Result<std::string> find_preload_library(const std::string& mpi) {
   if (mpi == kNoMpi) {
     auto first = find_preload_library(std::string(kOpenMpi));
     return first ? first : find_preload_library(std::string(kMpich));
   }
-  const auto places = preload_library_places(mpi);
+  const auto places = library_places("libreprise-" + mpi + ".so");
   for (const std::string& place : places) {
     if (!is_regular_file(place)) continue;
     char* real = ::realpath(place.c_str(), nullptr);

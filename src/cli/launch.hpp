@@ -23,8 +23,8 @@ struct Launch {
 
 // The preload library for "openmpi" or "mpich", found relative to the running command.
 Result<std::string> find_preload_library(const std::string& mpi);
-// Where it was looked for, nearest first.
-std::vector<std::string> preload_library_places(const std::string& mpi);
+// What `reprise cc` links into programs, found in the same way.
+Result<std::string> find_access_runtime();
 
 // Both of them: this one, and the one that stands before malloc.
 std::string with_heap_library(const std::string& preload_library);

@@ -16,6 +16,7 @@
 
 #include "analyze/number_set.hpp"
 #include "analyze/run_end.hpp"
+#include "base/elf.hpp"
 #include "base/text.hpp"
 #include "cli/choose_mpi.hpp"
 #include "cli/commands.hpp"
@@ -154,12 +155,40 @@ std::string ranks_in_full(const std::string& text) {
   return full;
 }
 
+constexpr const char* kAccessSection = ".reprise_access";  // runtime/access/hooks.cpp
+
+bool is_compiled_with_hooks(const std::string& program) {
+  if (elf_has_section(program, kAccessSection)) return true;
+  const auto elf = read_elf(program);
+  if (!elf) return false;
+  const LibrarySearch search;
+  return std::any_of(elf->needed.begin(), elf->needed.end(), [&](const std::string& soname) {
+    const std::string library = search.resolve(soname, program, *elf, {});
+    return !library.empty() && elf_has_section(library, kAccessSection);
+  });
+}
+
+void refuse_access_fidelity(const FoundMpi& found, const RecordOptions& options) {
+  if (options.data.empty()) fail("record: --fidelity access is for ranks whose values are recorded, too: add --data all, or --data RANKS");
+  if (found.mpi == kMcapi || found.mpi == kNoMpi) fail("record: --fidelity access is for programs with one-sided communication, and this one has no MPI");
+  if (found.program_path.empty() || found.program_is_script) return;  // the ranks will see
+  const auto elf = read_elf(found.program_path);
+  const bool has_sanitizer =
+      elf && std::any_of(elf->needed.begin(), elf->needed.end(), [](const std::string& name) { return name.starts_with("libtsan."); });
+  if (has_sanitizer || elf_defines(found.program_path, "__tsan_on_report"))
+    fail("record: {} has the thread sanitizer in it, whose hooks are called in place of ours: compile it without, by `reprise cc`", printable(found.program_path));
+  if (!is_compiled_with_hooks(found.program_path))
+    fail("record: {} was not compiled with hooks before its loads and stores: compile and link it with `reprise cc`, or leave --fidelity access out",
+         printable(found.program_path));
+}
+
 }  // namespace
 
 RecordedTrace record(const std::vector<std::string>& command, const RecordOptions& options) {
   const ChosenMpi mpi = choose_mpi(command, options.mpi);
   for (const auto& [name, value] : {std::pair("--mode", &options.mode), std::pair("--identify", &options.identify)})
     if (!value->empty() && mpi.found.mpi != kMcapi) fail("record: {} is for MCAPI programs, and this one uses {}", name, mpi_title(mpi.found.mpi));
+  if (options.fidelity == "access") refuse_access_fidelity(mpi.found, options);
   const NewTrace trace = make_trace_directory(options.directory, trace_name(command, mpi.found));
   const int dir_fd = trace.fd.get();
   trace::Manifest manifest = describe_run(command, mpi.found.mpi);
@@ -176,6 +205,7 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
     settings.emplace_back("REPRISE_DATA", nodes ? "all" : ranks_in_full(options.data));
     if (nodes) settings.emplace_back("REPRISE_DATA_NODES", ranks_in_full(options.data));
   }
+  if (options.fidelity == "access") settings.emplace_back("REPRISE_FIDELITY", options.fidelity);
   if (options.max_size > 0) settings.emplace_back("REPRISE_DATA_LIMIT", std::to_string(options.max_size));
   if (is_followed_from_start(mpi.found)) settings.emplace_back("REPRISE_ALONE", "1");
   if (mpi.found.mpi == kMcapi) settings.emplace_back("REPRISE_NODES", "1");
@@ -266,6 +296,12 @@ int record_command(int argc, char** argv) {
       .option("--max-size", options.max_size, "With --data: stop recording values after so many bytes per thread",
               "BYTES")
       .bytes();
+  parser
+      .option("--fidelity", options.fidelity,
+              "With --data: what others write to a rank's memory is followed at synchronisations (sync, the default), or at each load of a "
+              "program that was compiled with `reprise cc` (access)",
+              "sync|access")
+      .one_of({"sync", "access"});
   parser
       .option("--mode", options.mode, "MCAPI: keep the order at each node (receiver, the default), or one of all arrivals, too (sender)",
               "receiver|sender")

@@ -11,6 +11,7 @@ struct RecordOptions {
   std::string directory;
   std::string mpi;
   std::string data;            // whose values are recorded, too
+  std::string fidelity;        // of one-sided communication: "sync" or "access"
   std::string mode;            // of MCAPI: "receiver" or "sender"
   std::string identify;        // of MCAPI: how messages are known
   std::uint64_t max_size = 0;  // bytes of data per thread; 0: no limit

@@ -30,6 +30,7 @@ struct Program {
   std::string path;
   std::vector<std::string> arguments;  // the first is its name
   std::string directory;
+  std::string fidelity;
   Variables variables;  // those by which a launcher tells a process its rank
 };
 
@@ -39,6 +40,7 @@ Program recorded_program(const OpenTrace& trace, std::uint32_t rank) {
   program.path = reader.info("exe");
   program.arguments = split(reader.info("cmdline"), '\n');
   program.directory = reader.info("directory");
+  program.fidelity = reader.info("fidelity");
   if (program.directory.empty()) program.directory = trace.manifest.working_directory;
   const auto count = parse_number(reader.info("arguments"));
   if (count && *count != program.arguments.size())
@@ -129,6 +131,7 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
                         {"REPRISE_IGNORE_SENT", options.ignore_sent || debugged ? "1" : "0"},
                         {"REPRISE_MONITOR", monitor.address()},
                         {"REPRISE_PLACES", monitor.places()}};
+    if (!program.fidelity.empty()) variables.emplace_back("REPRISE_FIDELITY", program.fidelity);
     if (trace.manifest.explored) variables.emplace_back("REPRISE_EXPLORED", "1");
     if (debugged && !options.debugger.rr) variables.emplace_back("REPRISE_STOP_AT_END", "1");
     if (options.ranks.size() > 1) {

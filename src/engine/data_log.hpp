@@ -36,6 +36,7 @@ enum class DataKind : std::uint8_t {
   Failure = 5,     // a call that brings nothing else has failed; the first field says which
   Sent = 7,        // what the rank sends with the call that follows; fields: bytes, digest, and where to if it is an access
   Seen = 8,        // what others wrote to this rank's memory, as it saw it (seen_memory.hpp); fields: when, which, the call
+  Loaded = 9,      // the same, seen by a load of the program (--fidelity access); fields: after which look, which, the call, the load
   Stopped = 6,     // the last entry: there is no more room (--max-size), although the run goes on
 };
 

@@ -33,6 +33,8 @@ class DataReplayer {
   bool failure(std::int64_t number, DataEntry& out) { return numbered(DataKind::Failure, number, out); }
   // What the rank saw of its memory at that moment, if there was something new.
   bool seen(std::int64_t when, DataEntry& out) { return numbered(DataKind::Seen, when, out); }
+  // What the first load behind that moment to show something new showed, if the next entry is that.
+  bool loaded(std::int64_t when, DataEntry& out) { return numbered(DataKind::Loaded, when, out); }
   // The program will not ask for it any more: its outcome, if that was passed already.
   bool freed(std::uint64_t post, DataEntry& out);
   // Outcomes of such operations that were passed since this was asked last.

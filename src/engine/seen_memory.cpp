@@ -20,6 +20,12 @@ std::uint32_t SeenMemory::add_region(void* base, std::uint64_t size, bool whole)
   return next_region_++;
 }
 
+void SeenMemory::mirror(std::uint32_t region, Mirror* mirror, std::uint64_t origin) {
+  Region& one = regions_[region];
+  one.mirror = mirror;
+  one.origin = origin;
+}
+
 // Its number is not used again, and neither is its shadow.
 void SeenMemory::remove_region(const void* base) {
   const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const auto& one) { return one.second.base == base; });
@@ -52,8 +58,8 @@ bool SeenMemory::hear() {
 
 void SeenMemory::place(const Touch& touch, std::vector<Place>& out) const {
   const auto add = [&](std::uint32_t number, const Region& region, std::uint64_t base) {
-    const std::uint64_t begin = std::max(touch.begin, base);
-    const std::uint64_t end = std::min(touch.begin + touch.size, base + region.size);
+    const std::uint64_t begin = std::max(touch.begin + region.origin, base);
+    const std::uint64_t end = std::min(touch.begin + region.origin + touch.size, base + region.size);
     if (begin < end) out.push_back({number, begin - base, end - base});
   };
   if (naming_ == Naming::Regions) {
@@ -71,7 +77,9 @@ std::vector<SeenMemory::Place> SeenMemory::touched() {
   for (const Open& one : open_) place(one.touch, all);
   if (everything_ || !all_tell_) {
     for (const auto& [number, region] : regions_) {
-      if (region.whole) all.push_back({number, 0, region.size});
+      if (region.mirror)
+        for (const Mirror::Range& one : region.mirror->changed_by_others()) all.push_back({number, one.begin, one.end});
+      else if (region.whole) all.push_back({number, 0, region.size});
       else missed_ = true;
     }
   }
@@ -135,8 +143,8 @@ void SeenMemory::Stretches::close() {
 }
 
 // Block by block.
-void SeenMemory::look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes) {
-  const std::uint8_t* const base = regions_[place.region].base;
+void SeenMemory::look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes, const std::uint8_t* given) {
+  const std::uint8_t* const base = given ? given - place.begin : regions_[place.region].base;
   each_block(place.begin, place.end, [&](std::uint64_t at, std::uint64_t end) {
     const std::uint64_t size = end - at;
     Block& shadow = block(place.region, at);
@@ -158,19 +166,43 @@ SeenMemory::Look SeenMemory::look() {
   Stretches stretches(look.ranges);
   for (const Place& one : touched()) look_at(one, stretches, look.bytes);
   stretches.close();
-  most_blocks_ = std::max(most_blocks_, shadow_.size());
   // What was looked at before and has not changed since is no news.
   if (!has_news && look.bytes.empty()) look = {};
-  if (look.any()) {
-    std::vector<Seen> seen;
-    std::vector<Place> places;
-    read_ranges(look.ranges, seen);
-    for (const Seen& one : seen)
-      if (one.is_new) places.push_back({one.region, one.begin, one.begin + one.size});
-    put_touches(places, look.touches);
-  }
+  look_over(look);
   forget_complete();
   return look;
+}
+
+SeenMemory::Look SeenMemory::look_there(std::uint32_t region, std::uint64_t begin, std::uint64_t end, const std::uint8_t* bytes) {
+  hear();
+  Look look;
+  Stretches stretches(look.ranges);
+  look_at({region, begin, end}, stretches, look.bytes, bytes);
+  stretches.close();
+  look_over(look);
+  return look;
+}
+
+void SeenMemory::look_over(Look& look) {
+  most_blocks_ = std::max(most_blocks_, shadow_.size());
+  if (!look.any()) return;
+  std::vector<Seen> seen;
+  std::vector<Place> places;
+  read_ranges(look.ranges, seen);
+  for (const Seen& one : seen)
+    if (one.is_new) places.push_back({one.region, one.begin, one.begin + one.size});
+  put_touches(places, look.touches);
+  show_to_program(seen);
+}
+
+void SeenMemory::show_to_program(const std::vector<Seen>& seen) {
+  for (const Seen& one : seen) {
+    Mirror* const mirror = regions_[one.region].mirror;
+    if (!mirror) continue;
+    each_block(one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end) {
+      mirror->show(at, block(one.region, at).bytes.data() + at % kBlock, end - at);
+    });
+  }
 }
 
 bool SeenMemory::read_ranges(const std::vector<std::uint8_t>& ranges, std::vector<Seen>& out) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/data_log.hpp"
+#include "engine/mirror.hpp"
 #include "engine/touches.hpp"
 
 namespace reprise::engine {
@@ -36,11 +37,15 @@ class SeenMemory {
   // nothing is known of touches; otherwise there is too much in it that is not for others.
   std::uint32_t add_region(void* base, std::uint64_t size, bool whole = true);
   void remove_region(const void* base);
+  // Recording: the program sees a copy of the region, which is shown whatever a look finds. It lives as long as the region.
+  // Offsets of touches count from `origin`.
+  void mirror(std::uint32_t region, Mirror* mirror, std::uint64_t origin = 0);
 
   // -- recording --
 
   // Where others tell what they do. None, or not all of them do: everything is looked at, every time.
   void listen(std::unique_ptr<Touches> touches, bool all_tell);
+  void has_untold_stores() { all_tell_ = false; }
   bool may_have_changed() const { return !all_tell_ || !open_.empty() || touches_->any(); }
 
   // What is new. Each look is one entry of the data, with these parts; `touches` are the accesses that may have changed it.
@@ -51,6 +56,8 @@ class SeenMemory {
     bool any() const { return !ranges.empty(); }
   };
   Look look();
+  // Only there, before the program loads it. `bytes`: what was there, if it is something else by now.
+  Look look_there(std::uint32_t region, std::uint64_t begin, std::uint64_t end, const std::uint8_t* bytes = nullptr);
   // There were touches that nobody could tell of, where not everything is looked at. Asked once.
   bool take_missed() { return std::exchange(missed_, false); }
 
@@ -93,6 +100,8 @@ class SeenMemory {
     std::uint8_t* base = nullptr;
     std::uint64_t size = 0;
     bool whole = true;
+    Mirror* mirror = nullptr;
+    std::uint64_t origin = 0;
   };
   struct Place {
     std::uint32_t region = 0;
@@ -140,7 +149,9 @@ class SeenMemory {
   void put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
   void forget_complete();
   void place(const Touch& touch, std::vector<Place>& out) const;
-  void look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes);
+  void look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes, const std::uint8_t* given = nullptr);
+  void look_over(Look& look);
+  void show_to_program(const std::vector<Seen>& seen);
 
   Naming naming_;
   bool all_tell_ = false;

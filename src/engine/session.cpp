@@ -43,6 +43,7 @@ Configuration read_environment() {
   configuration.data = environment("REPRISE_DATA");
   if (*environment("REPRISE_DATA_LIMIT"))
     configuration.data_limit = std::strtoull(environment("REPRISE_DATA_LIMIT"), nullptr, 10);
+  configuration.access = *environment("REPRISE_FIDELITY") == 'a';
   if (configuration.mode == Mode::Replay && *environment("REPRISE_RANK"))
     configuration.solo_rank = static_cast<std::uint32_t>(std::strtoul(environment("REPRISE_RANK"), nullptr, 10));
   configuration.compares_sent = *environment("REPRISE_IGNORE_SENT") != '1';
@@ -164,6 +165,7 @@ void Session::attach_recorder(const Identity& identity) {
   info.emplace_back("mpi", identity.library);
   info.emplace_back("mpi-library", identity.library_version);
   info.emplace_back("thread-level", identity.thread_level);
+  if (configuration_.access) info.emplace_back("fidelity", "access");
   const int dir = open(configuration_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   Result<void> attached = Error{configuration_.directory + ": " + std::strerror(errno)};
   if (dir >= 0)

@@ -31,6 +31,7 @@ struct Configuration {
   std::string data;  // recording: whose values are recorded, too: "all", or ranks like "3,17-19"
   std::uint64_t data_limit = UINT64_MAX;
   std::optional<std::uint32_t> solo_rank;  // replaying: this process is that rank, and there are no others
+  bool access = false;                     // windows are followed access by access (reprise cc)
   bool compares_sent = true;               // and does it send what it sent then?
   bool stops_at_end = false;               // of a run that was cut off, for a debugger
   bool explored = false;                   // replaying: an order that was explored

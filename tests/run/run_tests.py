@@ -24,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import access
 import bad_input
 import cli
 import coarrays
@@ -69,6 +70,7 @@ SUITES = {
     "threads": threads.cases,
     "solo": solo.cases,
     "onesided": onesided.cases,
+    "access": access.cases,
     "shmem": shmem.cases,
     "mcapi": mcapi.cases,
     "coarrays": coarrays.cases,

@@ -2,6 +2,7 @@
 
 #include "base/site_text.hpp"
 #include "engine/session.hpp"
+#include "frontends/access_modules.hpp"
 #include "frontends/mpi/border/layout.hpp"
 #include "frontends/mpi/border/operation.hpp"
 #include "frontends/mpi/border/requests.hpp"
@@ -64,6 +65,8 @@ void not_solo(const char* what) {
 
 void record_at_border() {
   describe_world();
+  if (Session::get().configuration().access && !frontends::has_hooks())
+    not_solo("--fidelity access: the program was not compiled with `reprise cc`");
   put_types_at_border();
   put_completion_at_border(false);
   put_communication_at_border(false);

@@ -7,6 +7,7 @@
 #include "engine/session.hpp"
 #include "frontends/mpi/border/between_calls.hpp"
 #include "frontends/mpi/border/border.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/border/window_table.hpp"
 
 namespace reprise::mpi {
@@ -118,8 +119,11 @@ void show_looks() {
 }  // namespace
 
 void look_before_call() {
+  publish_waiting();
   if (engine::mode() == Mode::Record && anything_new()) {
-    for (const auto& window : seen_windows()) log_look(*window, kMaybeSeen);
+    // The program sees of a mirror what its loads have found.
+    for (const auto& window : seen_windows())
+      if (window->mirrors.empty()) log_look(*window, kMaybeSeen);
   } else if (!t_late.empty()) {
     const auto all = seen_windows();
     for (const engine::DataEntry& entry : t_late) show_look(entry, all);
@@ -141,15 +145,38 @@ void look_at_windows() {
   } else if (engine::mode() == Mode::Replay) {
     show_looks();
   }
+  if (Session::get().configuration().access) count_loads_anew();
 }
 
 void pass_look() {
   ++t_looks;
   t_accessing = true;
   if (engine::mode() == Mode::Replay) show_looks();
+  if (Session::get().configuration().access) count_loads_anew();
 }
 
+std::int64_t looks_so_far() { return t_looks; }
+
+void show_look(const engine::DataEntry& entry) { show_look(entry, seen_windows()); }
+
+namespace {
+
+// Large ones only where MPI asks programs to synchronise: comparing them takes time.
+constexpr std::uint64_t kSmall = 64u << 10;
+
+void publish_before(Function function) {
+  const bool all = function == Function::Barrier || function == Function::Ibarrier;
+  for (const auto& window : seen_windows()) {
+    const Spin spin(&window->lock);
+    for (const auto& mirror : window->mirrors)
+      if (all || mirror->size() <= kSmall) mirror->publish_unhooked();
+  }
+}
+
+}  // namespace
+
 void look_before_call(Function function) {
+  if (Session::get().configuration().access && engine::mode() == Mode::Record && !is_access(function)) publish_before(function);
   is_access(function) ? look_before_access() : look_before_call();
 }
 

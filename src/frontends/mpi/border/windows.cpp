@@ -10,6 +10,7 @@
 #include "base/spin.hpp"
 #include "engine/process_info.hpp"
 #include "engine/session.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/border/window_table.hpp"
 #include "frontends/mpi/border/world.hpp"
 
@@ -116,22 +117,34 @@ void forget_symmetric_memory() {
   windows().all.erase(kSymmetricMemory);
 }
 
-void window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo) {
-  if (g_world_is_the_library) return not_solo("windows of an explored run");  // what is in them, the explorer knows
+void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo) {
+  void* program = memory.program ? memory.program : memory.base;
+  if (g_world_is_the_library) {
+    not_solo("windows of an explored run");  // what is in them, the explorer knows
+    return program;
+  }
   auto window = std::make_shared<BorderWindow>();
   {
     const Spin spin(&windows().lock);
     window->number = ++windows().made;
   }
+  const bool is_shared = memory.flavor == MPI_WIN_FLAVOR_SHARED;  // who calls this adds its memory
   window->by_address = memory.flavor == MPI_WIN_FLAVOR_DYNAMIC;
   window->is_allocated = memory.flavor == MPI_WIN_FLAVOR_ALLOCATE;
   window->base = memory.base;
   if (follows_values()) {
     window->seen = std::make_unique<SeenMemory>(window->by_address ? SeenMemory::Naming::Addresses : SeenMemory::Naming::Offsets);
     const auto size = static_cast<std::uint64_t>(memory.size > 0 ? memory.size : 0);
-    if (!window->by_address) window->seen->add_region(memory.base, size);
+    if (!window->by_address && !is_shared) window->seen->add_region(memory.base, size);
     // What is in new memory is nobody's to say; in a replay it must be the same (OPR, section 7).
     if (window->is_allocated && size > 0) std::memset(memory.base, 0, size);
+    if (memory.program) {
+      window->real = memory.base;
+      window->real_size = size;
+    }
+    if (follows_accesses() && window->by_address)
+      not_solo("MPI_Win_create_dynamic with --fidelity access: the addresses of its memory are known to others");
+    if (follows_accesses() && !window->by_address && size > 0) program = follow_memory(*window, memory.base, size, memory.program, 0, solo);
   }
   if (solo) {
     if (const virtual_world::Communicator* const members = known(comm)) window->members = members->local;
@@ -139,11 +152,41 @@ void window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool so
     introduce(*window, comm, memory.unit);
   }
   add_window(handle_key(win), std::move(window));
+  return program;
+}
+
+void* follow_memory(BorderWindow& window, void* real, std::uint64_t size, void* program, std::uint64_t origin, bool solo) {
+  engine::Mirror* mirror = nullptr;
+  if (!solo) {
+    auto made = std::make_unique<engine::Mirror>(real, size, program);
+    if (!made->is_made()) {
+      not_solo("there was no memory for a copy of a window");
+      return program ? program : real;
+    }
+    mirror = made.get();
+    window.mirrors.push_back(std::move(made));
+    window.seen->mirror(0, mirror, origin);
+    program = mirror->program();
+  } else {
+    program = real;
+  }
+  window.program_memory = program;
+  window.program_base = static_cast<std::uint8_t*>(program) + origin;
+  follow_region(window, 0, program, size, mirror);
+  return window.program_base;
+}
+
+BorderWindow::~BorderWindow() {
+  for (const auto& mirror : mirrors) forget_region(mirror->program());
+  if (mirrors.empty() && program_base) forget_region(program_memory);
+  if (real) free_real_memory(real, real_size);
 }
 
 void window_goes(MPI_Win win) {
   const auto window = find(win);
   if (!window) return;
+  publish_waiting();
+  publish_unhooked(*window);
   if (window->is_allocated && window->seen) window->seen->remove_region(window->base);
   window->is_over = true;  // the last look comes when the call is over
 }
@@ -267,11 +310,35 @@ int WindowAccess::answer_later(MPI_Request* request) {
 
 // --- their completion -----------------------------------------------------------------------------------------------
 
+namespace {
+
+// To this window, by this rank: all that synchronise but for those that only wait for accesses to others.
+bool makes_stores_visible(const BorderWindow& window, int target) {
+  switch (t_state.function) {
+    case Function::Win_flush:
+    case Function::Win_flush_all:
+    case Function::Win_flush_local:
+    case Function::Win_flush_local_all:
+    case Function::Win_lock:
+    case Function::Win_lock_all:
+    case Function::Win_start:
+    case Function::Win_test: return false;
+    case Function::Win_unlock: {
+      const auto peer = static_cast<std::size_t>(target);
+      return peer < window.peers.size() && window.peers[peer].rank == static_cast<std::int64_t>(Session::get().rank());
+    }
+    default: return true;
+  }
+}
+
+}  // namespace
+
 WindowCompletion::WindowCompletion(MPI_Win win, int target, Where where)
     : window_(find(win)), target_(target), where_(where), follows_values_(follows_values()) {
   operation_.at(win);
   if (!window_) return;
   const Spin spin(&window_->lock);
+  if (!window_->mirrors.empty() && makes_stores_visible(*window_, target)) publish_unhooked(*window_);
   std::erase_if(window_->pending, [&](BorderWindow::Pending& one) {
     if (target_ != kEveryTarget && target_ != one.target) return false;
     if (one.request) requests_.push_back(std::move(one));

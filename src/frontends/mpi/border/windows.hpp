@@ -18,6 +18,7 @@
 namespace reprise::mpi {
 
 struct BorderWindow {
+  ~BorderWindow();
   struct Peer {
     std::int64_t rank = 0;    // in MPI_COMM_WORLD
     std::int64_t number = 0;  // of the window there
@@ -43,6 +44,18 @@ struct BorderWindow {
   bool is_allocated = false;  // its memory goes when it does
   bool is_over = false;
   const void* base = nullptr;
+  // Access by access (border/mirrors.hpp): what the program sees, and memory that the library has in place of the program's.
+  std::vector<std::unique_ptr<engine::Mirror>> mirrors;
+  void* program_base = nullptr;
+  void* program_memory = nullptr;  // where that memory begins: of a shared window, not where this rank's does
+  struct Segment {
+    std::int64_t offset = 0;
+    std::int64_t size = 0;
+    std::int64_t unit = 1;
+  };
+  std::vector<Segment> segments;  // of a shared window, by rank
+  void* real = nullptr;
+  std::uint64_t real_size = 0;
   std::vector<Peer> peers;  // by rank in the window's group
   virtual_world::Group members;  // solo
   std::vector<Pending> pending;
@@ -142,8 +155,21 @@ struct WindowMemory {
   void* base = nullptr;
   MPI_Aint size = 0;
   std::int64_t unit = 1;
+  void* program = nullptr;  // what the program gave, if the library has something else in its place
 };
-void window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
+// Where the program finds its memory.
+void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
+// Access by access: where the program finds memory of this rank that begins `origin` bytes behind where it begins.
+void* follow_memory(BorderWindow& window, void* real, std::uint64_t size, void* program, std::uint64_t origin, bool solo);
+// Whose windows of shared memory can be followed; what the program sees of them (shared_windows.cpp).
+bool follows_shared_memory();
+void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
+// False: it is no such window.
+bool answer_shared_query(MPI_Win win, int rank, MPI_Aint* size, std::int64_t* unit, void* base);
+// What MPI_WIN_BASE is for the program.
+void show_window_base(MPI_Win win, int keyval, void* value, const int* flag);
+// Memory for the library in place of the program's, or just that.
+void* memory_for_library(void* base, MPI_Aint size, bool solo);
 // Around the library's call.
 void window_goes(MPI_Win win);
 void memory_attached(MPI_Win win, void* base, MPI_Aint size);

@@ -1,0 +1,132 @@
+// What compilers call before each load and store of a program that is compiled with -fsanitize=thread, without libtsan.
+//
+// The filter is all that most accesses get to: a subtraction, a comparison and a return. What is behind it is called, never inlined:
+// that would make every hook save registers (a stencil took twice as long).
+#include "access.h"
+
+#include <dlfcn.h>
+
+#define HOOK extern "C" __attribute__((visibility("hidden"), noinline))
+
+// Found by its name in the symbol table of a program that is not stripped, and by its section in one that is.
+extern "C" __attribute__((visibility("hidden"), used, section(".reprise_access"))) struct reprise_access reprise_access_of_this_module = {
+    REPRISE_ACCESS_VERSION, 0, 0, nullptr, nullptr, nullptr};
+
+namespace {
+
+reprise_access& g_access = reprise_access_of_this_module;
+
+__attribute__((constructor(101))) void look_for_follower() {
+  using Register = void (*)(reprise_access*);
+  if (const auto add = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, REPRISE_ACCESS_REGISTRATION))) add(&g_access);
+}
+
+inline bool is_followed(const void* address) { return reinterpret_cast<uintptr_t>(address) - g_access.begin < g_access.span; }
+
+// A range may begin before memory that is followed, and end in it.
+inline bool is_followed(const void* address, size_t size) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  return size > 0 && (at - g_access.begin < g_access.span || (at < g_access.begin && size > g_access.begin - at));
+}
+
+inline void loads(const void* address, size_t size) {
+  if (__builtin_expect(is_followed(address), 0)) g_access.load(address, size);
+}
+
+inline void stores(void* address, size_t size) {
+  if (__builtin_expect(is_followed(address), 0)) g_access.store(address, size);
+}
+
+}  // namespace
+
+#define OF_SIZE(size)                                                                      \
+  HOOK void __tsan_read##size(void* address) { loads(address, size); }                     \
+  HOOK void __tsan_write##size(void* address) { stores(address, size); }                   \
+  HOOK void __tsan_volatile_read##size(void* address) { loads(address, size); }            \
+  HOOK void __tsan_volatile_write##size(void* address) { stores(address, size); }          \
+  HOOK void __tsan_unaligned_read##size(void* address) { loads(address, size); }           \
+  HOOK void __tsan_unaligned_write##size(void* address) { stores(address, size); }         \
+  HOOK void __tsan_unaligned_volatile_read##size(void* address) { loads(address, size); }  \
+  HOOK void __tsan_unaligned_volatile_write##size(void* address) { stores(address, size); } \
+  HOOK void __tsan_read_write##size(void* address) {                                       \
+    if (__builtin_expect(!is_followed(address), 1)) return;                                \
+    g_access.load(address, size);                                                          \
+    g_access.store(address, size);                                                         \
+  }                                                                                        \
+  HOOK void __tsan_unaligned_read_write##size(void* address) { __tsan_read_write##size(address); }
+OF_SIZE(1)
+OF_SIZE(2)
+OF_SIZE(4)
+OF_SIZE(8)
+OF_SIZE(16)
+
+HOOK void __tsan_read_range(void* address, size_t size) {
+  if (is_followed(address, size)) g_access.load(address, size);
+}
+HOOK void __tsan_write_range(void* address, size_t size) {
+  if (is_followed(address, size)) g_access.store(address, size);
+}
+
+HOOK void __tsan_init() {}
+HOOK void __tsan_func_entry(void*) {}
+// A store that waits for the next hook must not wait for a function that makes no access.
+HOOK void __tsan_func_exit() {
+  if (__builtin_expect(g_access.span == UINTPTR_MAX, 0)) g_access.load(nullptr, 0);
+}
+HOOK void __tsan_vptr_update(void** address, void*) { stores(address, sizeof *address); }
+HOOK void __tsan_vptr_read(void** address) { loads(address, sizeof *address); }
+HOOK void __tsan_ignore_thread_begin() {}
+HOOK void __tsan_ignore_thread_end() {}
+
+// --- copies, which compilers and programs leave to the C library (ld --wrap) -------------------------------------------
+
+extern "C" {
+void* __real_memcpy(void*, const void*, size_t);
+void* __real_memmove(void*, const void*, size_t);
+void* __real_memset(void*, int, size_t);
+}
+
+namespace {
+
+// The store has happened when the next hook is called, and copies may be large: not then, but now.
+inline void stored() {
+  if (g_access.span == UINTPTR_MAX) g_access.load(nullptr, 0);
+}
+
+}  // namespace
+
+#define COPY(name)                                                                    \
+  HOOK void* __wrap_##name(void* to, const void* from, size_t size) {                 \
+    if (__builtin_expect(is_followed(from, size), 0)) g_access.load(from, size);      \
+    if (__builtin_expect(!is_followed(to, size), 1)) return __real_##name(to, from, size); \
+    g_access.store(to, size);                                                         \
+    __real_##name(to, from, size);                                                    \
+    stored();                                                                         \
+    return to;                                                                        \
+  }
+COPY(memcpy)
+COPY(memmove)
+
+HOOK void* __wrap_memset(void* to, int value, size_t size) {
+  if (__builtin_expect(!is_followed(to, size), 1)) return __real_memset(to, value, size);
+  g_access.store(to, size);
+  __real_memset(to, value, size);
+  stored();
+  return to;
+}
+
+extern "C" __attribute__((noreturn)) void abort(void);
+
+#define CHECKED(name, source)                                                          \
+  HOOK void* __wrap___##name##_chk(void* to, source from, size_t size, size_t room) {  \
+    if (size > room) abort();                                                          \
+    return __wrap_##name(to, from, size);                                              \
+  }
+CHECKED(memcpy, const void*)
+CHECKED(memmove, const void*)
+CHECKED(memset, int)
+
+// Clang's from version 15 on.
+HOOK void* __tsan_memcpy(void* to, const void* from, size_t size) { return __wrap_memcpy(to, from, size); }
+HOOK void* __tsan_memmove(void* to, const void* from, size_t size) { return __wrap_memmove(to, from, size); }
+HOOK void* __tsan_memset(void* to, int value, size_t size) { return __wrap_memset(to, value, size); }

@@ -1,0 +1,79 @@
+#include "cli/compiler_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace reprise::cli {
+namespace {
+
+// Options whose value is the next word.
+constexpr std::array<std::string_view, 39> kWithValue = {
+    "-o",       "-x",       "-I",         "-L",      "-l",      "-D",      "-U",       "-J",       "-B",           "-T",
+    "-u",       "-z",       "-e",         "-A",      "-F",      "-G",      "-h",       "-R",       "-include",     "-imacros",
+    "-isystem", "-iquote",  "-idirafter", "-iprefix", "-isysroot", "-iwithprefix", "-iwithprefixbefore", "-MF",  "-MT",  "-MQ",
+    "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xclang", "-mllvm", "--param", "-target", "-arch", "-framework"};
+
+constexpr std::array<std::string_view, 26> kSources = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn",
+                                                       "f90", "f95", "f03", "f08", "F",   "FOR", "fpp", "FPP", "FTN", "F90", "F95", "F03", "F08"};
+// Those that end before anything is linked, and those that only ask the compiler something.
+constexpr std::array<std::string_view, 6> kWithoutLinking = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"};
+// What only the linker wants to know.
+constexpr std::array<std::string_view, 6> kForLinker = {"-shared", "-static", "-rdynamic", "-pie", "-no-pie", "-static-libgcc"};
+
+template <std::size_t kCount>
+bool is_one_of(std::string_view word, const std::array<std::string_view, kCount>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string_view extension(std::string_view file) {
+  const std::size_t slash = file.rfind('/');
+  const std::size_t dot = file.rfind('.');
+  return dot == file.npos || (slash != file.npos && dot < slash) ? std::string_view() : file.substr(dot + 1);
+}
+
+bool is_for_linker(std::string_view word) {
+  return is_one_of(word, kForLinker) || word.starts_with("-l") || word.starts_with("-Wl,");
+}
+
+}  // namespace
+
+CompilerWords understand(const std::vector<std::string>& words) {
+  CompilerWords known;
+  known.all = words;
+  bool language_is_given = false;  // by -x: then any file is a source
+  bool ends_early = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (is_one_of(word, kWithValue)) {
+      if (word == "-x" && i + 1 < words.size()) language_is_given = words[i + 1] != "none";
+      ++i;
+      continue;
+    }
+    if (word.starts_with("-x")) language_is_given = word != "-xnone";
+    ends_early |= is_one_of(word, kWithoutLinking);
+    if (word.starts_with('-') && word != "-") continue;
+    (language_is_given || is_one_of(extension(word), kSources) ? known.sources : known.objects).push_back(i);
+  }
+  known.links = !ends_early && !(known.sources.empty() && known.objects.empty());
+  return known;
+}
+
+std::vector<std::string> words_to_compile(const CompilerWords& words, std::size_t source, const std::string& object) {
+  std::vector<std::string> own;
+  for (std::size_t i = 0; i < words.all.size(); ++i) {
+    const std::string& word = words.all[i];
+    const auto is_in = [&](const std::vector<std::size_t>& list) { return std::find(list.begin(), list.end(), i) != list.end(); };
+    if (word == "-o" || word == "-Xlinker" || word == "-l") {
+      ++i;
+      continue;
+    }
+    if (is_for_linker(word) || is_in(words.objects) || (is_in(words.sources) && i != source)) continue;
+    own.push_back(word);
+    if (is_one_of(word, kWithValue) && i + 1 < words.all.size()) own.push_back(words.all[++i]);
+  }
+  own.insert(own.end(), {"-c", "-o", object});
+  return own;
+}
+
+}  // namespace reprise::cli

@@ -1,0 +1,221 @@
+#include "frontends/mpi/border/mirrors.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "base/spin.hpp"
+#include "engine/session.hpp"
+#include "frontends/access_modules.hpp"
+#include "frontends/inside.hpp"
+
+namespace reprise::mpi {
+
+using engine::Mirror;
+using engine::SeenMemory;
+using engine::Session;
+using frontends::t_inside;
+
+namespace {
+
+// Memory whose accesses are followed.
+struct Followed {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  BorderWindow* window = nullptr;
+  std::uint32_t region = 0;
+  Mirror* mirror = nullptr;  // recording
+};
+using Table = std::vector<Followed>;
+
+std::atomic<const Table*> g_table{nullptr};  // never changed once it is here; old ones stay, since a hook may be reading them
+std::atomic_flag g_table_lock;
+std::atomic<int> g_waiting{0};  // threads
+
+struct Waiting {
+  Mirror* mirror = nullptr;
+  std::uint64_t at = 0;
+  std::uint64_t size = 0;
+};
+struct Loads {
+  std::uint64_t so_far = 0;         // since the last look of this thread
+  std::uint64_t next = UINT64_MAX;  // replaying: the one before which something is shown
+  bool begun = false;
+};
+thread_local Waiting t_waiting __attribute__((tls_model("initial-exec")));
+thread_local Loads t_loads __attribute__((tls_model("initial-exec")));
+thread_local engine::DataEntry t_next_entry;
+
+// What a thread does in a hook is not the program's.
+class InHook {
+ public:
+  InHook() { t_inside = true; }
+  ~InHook() { t_inside = false; }
+  InHook(const InHook&) = delete;
+  InHook& operator=(const InHook&) = delete;
+};
+
+const Followed* find(std::uintptr_t begin, std::uintptr_t end) {
+  const Table* const table = g_table.load(std::memory_order_acquire);
+  if (!table) return nullptr;
+  for (const Followed& one : *table)
+    if (begin < one.end && end > one.begin) return &one;
+  return nullptr;
+}
+
+struct Stretch {
+  const Followed* memory = nullptr;
+  std::uint64_t at = 0;
+  std::uint64_t size = 0;
+};
+
+Stretch find(const void* address, std::size_t size) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const Followed* const memory = find(begin, begin + size);
+  if (!memory) return {};
+  const std::uintptr_t from = std::max(begin, memory->begin);
+  return {memory, from - memory->begin, std::min(begin + size, memory->end) - from};
+}
+
+void log_load(const Followed& memory, const SeenMemory::Look& look) {
+  if (!look.any()) return;
+  Session& session = Session::get();
+  const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
+  const std::int64_t fields[] = {looks_so_far(), memory.window->number, event, static_cast<std::int64_t>(t_loads.so_far)};
+  const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
+  const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
+                                  {look.bytes.data(), look.bytes.size()},
+                                  {look.touches.data(), look.touches.size()}};
+  session.data().add(engine::DataKind::Loaded, fields, parts, runs);
+}
+
+// Others have written there, or code of the program without hooks.
+__attribute__((noinline)) void look_at_load(const Stretch& load) {
+  const InHook inside;
+  const Followed& memory = *load.memory;
+  const Spin spin(&memory.window->lock);
+  memory.mirror->publish_unhooked(load.at, load.size);
+  if (memory.mirror->is_current(load.at, load.size)) return;
+  const SeenMemory::Look look = memory.window->seen->look_there(memory.region, load.at, load.at + load.size);
+  if (engine::mode() == Mode::Record) log_load(memory, look);
+}
+
+__attribute__((noinline)) void show_at_load() {
+  const InHook inside;
+  show_look(t_next_entry);
+  engine::DataEntry next;
+  const bool more = Session::get().values().loaded(looks_so_far(), next);
+  t_loads.next = more ? static_cast<std::uint64_t>(next.field(3)) : UINT64_MAX;
+  if (more) t_next_entry = std::move(next);
+}
+
+void count_load(const Stretch& load) {
+  if (!t_loads.begun) count_loads_anew();
+  ++t_loads.so_far;
+  if (!load.memory->mirror && t_loads.so_far == t_loads.next) show_at_load();
+}
+
+void on_load(const void* address, std::size_t size) {
+  if (t_waiting.mirror) publish_waiting();
+  const Stretch load = find(address, size);
+  if (!load.memory || t_inside) return;
+  count_load(load);
+  if (load.memory->mirror && !load.memory->mirror->is_current(load.at, load.size)) look_at_load(load);
+}
+
+// What is stored is known when it has been.
+void on_store(void* address, std::size_t size) {
+  if (t_waiting.mirror) publish_waiting();
+  const Stretch store = find(address, size);
+  if (!store.memory || !store.memory->mirror) return;
+  t_waiting = {store.memory->mirror, store.at, store.size};
+  if (g_waiting.fetch_add(1, std::memory_order_relaxed) == 0) frontends::pass_all_accesses();
+}
+
+void on_atomic(void* address, reprise_atomic* one) {
+  if (t_waiting.mirror) publish_waiting();
+  const Stretch access = find(address, one->size);
+  if (!access.memory || t_inside) return one->perform(one, address);
+  count_load(access);
+  Mirror* const mirror = access.memory->mirror;
+  if (!mirror) return one->perform(one, address);
+  const InHook inside;
+  const Spin spin(&access.memory->window->lock);
+  mirror->publish_unhooked(access.at, access.size);
+  one->perform(one, mirror->real() + access.at);
+  const bool is_news = one->kind != REPRISE_ATOMIC_STORE && std::memcmp(one->before, mirror->program() + access.at, one->size) != 0;
+  if (is_news) {
+    const auto* const before = static_cast<const std::uint8_t*>(one->before);
+    const SeenMemory::Look look = access.memory->window->seen->look_there(access.memory->region, access.at, access.at + access.size, before);
+    if (engine::mode() == Mode::Record) log_load(*access.memory, look);
+  }
+  one->perform(one, address);  // the same again, from what the program knows by now
+  mirror->agree(access.at, access.size);
+}
+
+// Under the lock.
+void use_table(const Table& table) {
+  std::uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (const Followed& one : table) {
+    begin = std::min(begin, one.begin);
+    end = std::max(end, one.end);
+  }
+  g_table.store(new Table(table), std::memory_order_release);
+  if (table.empty()) begin = end = 0;
+  frontends::follow_accesses({&on_load, &on_store, &on_atomic}, begin, end);
+}
+
+Table current_table() {
+  const Table* const table = g_table.load(std::memory_order_acquire);
+  return table ? *table : Table();
+}
+
+}  // namespace
+
+bool follows_accesses() { return Session::get().configuration().access && follows_values() && frontends::has_hooks(); }
+
+void* make_real_memory(std::uint64_t size) {
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void free_real_memory(void* memory, std::uint64_t size) { ::munmap(memory, size); }
+
+void follow_region(BorderWindow& window, std::uint32_t region, void* program, std::uint64_t size, Mirror* mirror) {
+  if (size == 0) return;
+  const Spin spin(&g_table_lock);
+  Table table = current_table();
+  const auto begin = reinterpret_cast<std::uintptr_t>(program);
+  table.push_back({begin, begin + size, &window, region, mirror});
+  use_table(table);
+}
+
+void forget_region(const void* program) {
+  publish_waiting();
+  const Spin spin(&g_table_lock);
+  Table table = current_table();
+  if (std::erase_if(table, [&](const Followed& one) { return one.begin == reinterpret_cast<std::uintptr_t>(program); }) > 0) use_table(table);
+}
+
+void publish_waiting() {
+  if (!t_waiting.mirror) return;
+  t_waiting.mirror->publish(t_waiting.at, t_waiting.size);
+  t_waiting = {};
+  if (g_waiting.fetch_sub(1, std::memory_order_relaxed) == 1) frontends::pass_followed_accesses();
+}
+
+void publish_unhooked(BorderWindow& window) {
+  for (const auto& mirror : window.mirrors) mirror->publish_unhooked();
+}
+
+void count_loads_anew() {
+  t_loads = {0, UINT64_MAX, true};
+  if (engine::mode() != Mode::Replay || !Session::get().solo()) return;
+  if (!Session::get().values().loaded(looks_so_far(), t_next_entry)) return;
+  t_loads.next = static_cast<std::uint64_t>(t_next_entry.field(3));
+}
+
+}  // namespace reprise::mpi

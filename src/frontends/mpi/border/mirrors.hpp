@@ -1,0 +1,36 @@
+// Windows of a program that was compiled with `reprise cc`, at the fidelity of single accesses (OPR, sections 4 and 7).
+//
+// Recording: the program works on a private copy of each window (engine/mirror.hpp). Before each load, what is there now is compared
+// with what the program would load; if it is something else, that is logged, and shown in the copy. Solo replay: the copy is all there
+// is, and loads are counted, so that each shows what it showed then.
+#pragma once
+
+#include <cstdint>
+
+#include "frontends/mpi/border/windows.hpp"
+
+namespace reprise::mpi {
+
+// This rank is recorded, or replayed, in this way.
+bool follows_accesses();
+
+// Recording: memory that the library is to have in place of the program's, with the same content. Null: there is none.
+void* make_real_memory(std::uint64_t size);
+void free_real_memory(void* memory, std::uint64_t size);
+
+// The program sees `size` bytes of region `region` at `program`; recording, others see them at `mirror->real()`.
+void follow_region(BorderWindow& window, std::uint32_t region, void* program, std::uint64_t size, engine::Mirror* mirror);
+void forget_region(const void* program);
+
+// The store behind the last hook has happened.
+void publish_waiting();
+// So has whatever code without hooks has stored in this window.
+void publish_unhooked(BorderWindow& window);
+
+// Loads of this thread since its last call that could show something, and the next one that showed something.
+void count_loads_anew();
+// Which look comes next: entries say behind which one a load was.
+std::int64_t looks_so_far();
+void show_look(const engine::DataEntry& entry);
+
+}  // namespace reprise::mpi
