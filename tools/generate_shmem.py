@@ -28,8 +28,8 @@ QUIET = {  # questions and the like that no log needs
     "my_pe": "return my_pe([&] { return real(); });", "_my_pe": "return my_pe([&] { return real(); });", "shmem_my_pe": "return my_pe([&] { return real(); });",
     "num_pes": "return n_pes([&] { return real(); });", "_num_pes": "return n_pes([&] { return real(); });", "shmem_n_pes": "return n_pes([&] { return real(); });",
     "shmem_pe_accessible": "return question([&] { return real(pe); });",
-    "shmem_addr_accessible": "return question([&] { return real(addr, pe); });",
-    "shmem_ptr": "return pointer_to(ptr, pe, [&] { return real(ptr, pe); });",
+    "shmem_addr_accessible": "return question([&] { return real(real_address(addr), pe); });",
+    "shmem_ptr": "return pointer_to(ptr, pe, [&] { return real(real_address(ptr), pe); });",
     "shmem_query_thread": "*provided = question([&] { int level = 0; real(&level); return level; });",
 }
 LOCAL = {"shmem_info_get_version", "shmem_info_get_name", "shmem_set_cache_inv", "shmem_set_cache_line_inv", "shmem_clear_cache_inv",
@@ -48,10 +48,10 @@ MEMORY = {
     "shmem_calloc": "return allocate(entry, count * size, [&] { return real(count, size); });",
     "shmem_align": "return allocate(entry, size, [&] { return real(align, size); });",
     "shmemalign": "return allocate(entry, size, [&] { return real(align, size); });",
-    "shmem_realloc": "return reallocate(entry, ptr, size, [&] { return real(ptr, size); });",
-    "shrealloc": "return reallocate(entry, ptr, size, [&] { return real(ptr, size); });",
-    "shmem_free": "release(entry, ptr, [&] { real(ptr); });",
-    "shfree": "release(entry, ptr, [&] { real(ptr); });",
+    "shmem_realloc": "return reallocate(entry, ptr, size, [&] { return real(real_address(ptr), size); });",
+    "shrealloc": "return reallocate(entry, ptr, size, [&] { return real(real_address(ptr), size); });",
+    "shmem_free": "release(entry, ptr, [&] { real(real_address(ptr)); });",
+    "shfree": "release(entry, ptr, [&] { real(real_address(ptr)); });",
 }
 ORDER = {
     "shmem_quiet": "complete(entry, nullptr, [&] { real(); });",
@@ -60,13 +60,13 @@ ORDER = {
     "shmem_ctx_fence": "order(entry, [&] { real(ctx); });",
     "shmem_ctx_create": "return create_context(entry, reinterpret_cast<void**>(ctx), [&] { return real(options, ctx); });",
     "shmem_ctx_destroy": "destroy_context(entry, ctx, [&] { real(ctx); });",
-    "shmem_set_lock": "await(entry, 0, [&] { real(lock); });",
-    "shmem_clear_lock": "complete(entry, nullptr, [&] { real(lock); });",  # it makes the holder's accesses visible
-    "shmem_test_lock": "return test_lock(entry, [&] { return real(lock); });",
+    "shmem_set_lock": "await(entry, 0, [&] { real(real_address(lock)); });",
+    "shmem_clear_lock": "complete(entry, nullptr, [&] { real(real_address(lock)); });",  # it makes the holder's accesses visible
+    "shmem_test_lock": "return test_lock(entry, [&] { return real(real_address(lock)); });",
     "shmem_barrier_all": "complete_together(entry, kEverybody, [&] { real(); });",
     "shmem_sync_all": "together(entry, kEverybody, Result{}, [&] { real(); });",
-    "shmem_barrier": "complete_together(entry, {PE_start, logPE_stride, PE_size}, [&] { real(PE_start, logPE_stride, PE_size, pSync); });",
-    "shmem_sync": "together(entry, {PE_start, logPE_stride, PE_size}, Result{}, [&] { real(PE_start, logPE_stride, PE_size, pSync); });",
+    "shmem_barrier": "complete_together(entry, {PE_start, logPE_stride, PE_size}, [&] { real(PE_start, logPE_stride, PE_size, real_address(pSync)); });",
+    "shmem_sync": "together(entry, {PE_start, logPE_stride, PE_size}, Result{}, [&] { real(PE_start, logPE_stride, PE_size, real_address(pSync)); });",
 }
 ACTIVE = "{PE_start, logPE_stride, PE_size}"
 UNSUPPORTED = {"shmemx_alltoall_global_nb"}
@@ -98,10 +98,22 @@ def stem(name):
     return rest, None
 
 
+SYMMETRIC = ("target", "source", "addr", "ptr", "lock", "pSync", "pWrk")  # parameters, if they are pointers
+
+
+def translated(prototype, operation):
+    """The call of the library: where the program has a copy of its symmetric memory, with the addresses of the real one. What is given,
+    and where a result goes, is the program's."""
+    own = {"put": "source", "iput": "source", "put_nbi": "source", "get": "target", "iget": "target", "get_nbi": "target"}.get(operation)
+    words = [f"real_address({parameter.name})" if parameter.name in SYMMETRIC and parameter.name != own and "*" in parameter.type else parameter.name
+             for parameter in prototype.parameters]
+    return f"real({', '.join(words)})"
+
+
 def body(prototype):
     """The statement that serves a call. Raises Trouble if nobody knows what it does."""
     name, names = prototype.name, [parameter.name for parameter in prototype.parameters]
-    call = f"real({', '.join(names)})"
+    call = translated(prototype, stem(name)[0])
     for known in (QUIET, LIFE, MEMORY, ORDER):
         if name in known:
             return known[name]

@@ -267,6 +267,42 @@ static void vectors(void) {
   give_up();
 }
 
+// The program's own memory; some of what is stored there, code without hooks stores: the C library, and MPI.
+static void create(void) {
+  enum { kBytes = 256 };
+  char* const memory = (char*)calloc(2, kBytes);
+  int found = 0;
+  void* base = NULL;
+  memcpy(memory, "before the window", 18);
+  MPI_Win_create(memory, 2 * kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_get_attr(window, MPI_WIN_BASE, &base, &found);
+  say("base %d, %s", found && base == memory, memory);
+  MPI_Win_fence(0, window);
+  for (int round = 0; round < 20; ++round) {
+    char there[kBytes], mine[kBytes] = {0};
+    const int right = (world_rank + 1) % world_size, left = (world_rank + world_size - 1) % world_size;
+    snprintf(memory, kBytes, "rank %d in round %d", world_rank, round);
+    snprintf(mine, kBytes, "%d to %d, round %d, digest %d", world_rank, right, round, (int)(digest & 0xff));
+    MPI_Sendrecv(mine, kBytes / 2, MPI_CHAR, right, round, memory + kBytes / 2, kBytes / 2, MPI_CHAR, left, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Win_fence(0, window);
+    MPI_Get(there, kBytes, MPI_CHAR, right, 0, kBytes, MPI_CHAR, window);
+    MPI_Put(mine, 64, MPI_CHAR, left, kBytes + 64 * (round % 4), 64, MPI_CHAR, window);
+    MPI_Win_fence(0, window);
+    say("%s | %s | %s", there, there + kBytes / 2, memory + kBytes + 64 * (round % 4));
+    for (int i = 0; i < 2 * kBytes; ++i) fold((uint64_t)memory[i]);
+    // Who comes first: everybody's output is another one each time.
+    int first = 0;
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    MPI_Fetch_and_op(&world_rank, &first, MPI_INT, 0, 2 * kBytes - 8, MPI_REPLACE, window);
+    MPI_Win_unlock(0, window);
+    fold((uint64_t)first);
+    MPI_Win_fence(0, window);
+  }
+  MPI_Win_free(&window);
+  say("afterwards %s", memory);
+  free(memory);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   open_output(argc, argv);
@@ -278,6 +314,7 @@ int main(int argc, char** argv) {
   else if (!strcmp(kind, "atomics")) atomics();
   else if (!strcmp(kind, "copies")) copies();
   else if (!strcmp(kind, "vectors")) vectors();
+  else if (!strcmp(kind, "create")) create();
   else die("no such kind");
   finish();
 }

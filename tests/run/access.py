@@ -10,7 +10,7 @@ from families import differs
 from harness import SOURCES, Case, Failure, Skip, mpi_environment
 
 RANKS = 3
-KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors"]  # arguments of tests/programs/access.c
+KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors", "create"]  # arguments of tests/programs/access.c
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 COMPILERS = ["gcc", "clang"]
 LONG = 20  # from so many repetitions on, every level of optimisation is tried, and not one for each kind
@@ -97,8 +97,98 @@ def some(scene):
             scene.check_same(wanted, outputs, f"{name}, ranks {ranks}", replay)
 
 
+def shmem(scene):
+    program = scene.dir / "access_shmem"
+    command = [scene.settings.reprise, "cc", "--wrap", "oshcc", "-O2", "-g", SOURCES / "access_shmem.c", "-o", program]
+    built = scene.run(command)
+    scene.check(built.status == 0 and not built.err, "not compiled", built)
+    _, *rest = scene.launch(RANKS, program)
+    command = ["oshrun", "--oversubscribe", "--mca", "osc", "^rdma", *rest]
+    differs(scene, command, RANKS)
+    each_alone(scene, command)
+
+
+def coarrays(scene):
+    program = compiled(scene, "access_coarrays.f90", "gcc", "-O2", more=("-fcoarray=lib", f"-lcaf_{scene.case.mpi}"))
+    command = launch(scene, program)
+    differs(scene, command, RANKS)
+    each_alone(scene, command)
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+def one_sentence(scene, result, words, status=125):
+    lines = [line for line in result.err.splitlines() if line]
+    scene.check(result.status == status and len(lines) == 1 and words in lines[0], f"not one sentence with {words!r}", result)
+
+
+def refused(scene):
+    program = compiled(scene, "access.c", "gcc", "-O1")
+    plain = scene.program("spin")
+    harmless = scene.program("recv_any")
+    access = ("--fidelity", "access")
+    record = lambda program, *words: scene.run([scene.settings.reprise, "record", *words, "-o", scene.dir / "none", "--", *launch(scene, program)])
+    one_sentence(scene, record(plain, "--data", "all", *access), "was not compiled with hooks")
+    one_sentence(scene, record(program, *access), "--data")
+    with_tsan = scene.dir / "with_tsan"
+    subprocess.run([f"mpicc.{scene.case.mpi}", "-fsanitize=thread", SOURCES / "spin.c", "-o", with_tsan], check=True, capture_output=True)
+    one_sentence(scene, record(with_tsan, "--data", "all", *access), "thread sanitizer")
+    scene.check(not (scene.dir / "none").exists(), "a trace was left")
+    cc, _ = wrapped(scene, "access.c", "gcc")
+    one_sentence(scene, scene.run([*cc, "-flto", "-c", SOURCES / "access.c"]), "link-time optimisation removes the hooks")
+    one_sentence(scene, scene.run([*cc, "-fsanitize=thread", "-c", SOURCES / "access.c"]), "thread sanitizer")
+    for compiler in COMPILERS:
+        if not shutil.which(compiler):
+            continue
+        subprocess.run([compiler, "-flto", "-x", "c", "-c", "-", "-o", scene.dir / "lto.o"], input=b"int none;", check=True)
+        one_sentence(scene, scene.run([*cc, SOURCES / "access.c", scene.dir / "lto.o", "-o", scene.dir / "x"]), "was compiled with -flto")
+    one_sentence(scene, scene.run([scene.settings.reprise, "cc", "--wrap", "no-such-compiler", "-c", "x.c"]), "there is no no-such-compiler", 127)
+    broken = scene.run([*cc, "-c", "-x", "c", "/dev/null", "-o", "/dev/null/x"])
+    scene.check(broken.status not in (0, 125), "a failing compiler does not fail", broken)
+    # A script hides the program: the ranks say it, and nothing else is lost.
+    script = scene.dir / "script"
+    script.write_text(f'#!/bin/sh\nexec {harmless} "$@"\n')
+    script.chmod(0o755)
+    result = scene.run([scene.settings.reprise, "record", "--data", "all", *access, "-o", scene.dir / "trace", "--", *launch(scene, script)])
+    scene.check(result.status == 0 and "was not compiled with `reprise cc`" in result.err, "not said", result)
+
+
+def built(scene):
+    """As make and CMake use it: objects and a shared library first, then the program; without Reprise it gives what it always gives."""
+    cc, env = wrapped(scene, "x.c", "gcc")
+    (scene.dir / "library.c").write_text("#include <string.h>\nlong sum(volatile long* from, int n) { long s = 0; for (int i = 0; i < n; ++i) s += from[i]; return s; }\n"
+                                         "void copy(void* to, const void* from, int n) { memcpy(to, from, n); }\n")
+    (scene.dir / "main.c").write_text(
+        '#include <mpi.h>\n#include <stdio.h>\nlong sum(volatile long*, int);\nvoid copy(void*, const void*, int);\nint main(int argc, char** argv) {\n'
+        "  int me; long* all; MPI_Win win; char name[4096];\n  MPI_Init(&argc, &argv);\n  MPI_Comm_rank(MPI_COMM_WORLD, &me);\n"
+        "  MPI_Win_allocate(80, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &all, &win);\n  const long ten[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, me};\n"
+        "  MPI_Win_fence(0, win);\n  copy(all, ten, 80);\n  MPI_Win_fence(0, win);\n  long got;\n  MPI_Get(&got, 1, MPI_LONG, 1 - me, 9, 1, MPI_LONG, win);\n"
+        "  MPI_Win_fence(0, win);\n"
+        '  snprintf(name, sizeof name, "%s/out-%d.txt", argv[1], me);\n  FILE* out = fopen(name, "w");\n  fprintf(out, "%ld %ld\\n", sum(all, 10), got);\n'
+        "  fclose(out);\n  MPI_Win_free(&win);\n  MPI_Finalize();\n}\n")
+    steps = [["-fPIC", "-O2", "-c", "library.c", "-o", "library.o"], ["-shared", "library.o", "-o", "libown.so"],
+             ["-O2", "-c", "main.c", "-MD", "-MF", "main.d"], ["main.o", "-L.", "-lown", f"-Wl,-rpath,{scene.dir}", "-o", "main"]]
+    for step in steps:
+        done = scene.run([*cc, *step], env=env)
+        scene.check(done.status == 0 and not done.err, "not built", done)
+    scene.check((scene.dir / "main.d").exists(), "no dependencies")
+    command = launch(scene, scene.dir / "main", ranks=2)
+    wanted = {"out-0.txt": b"45 1\n", "out-1.txt": b"46 0\n"}
+    result, outputs = scene.plain(command)
+    scene.check_same(wanted, outputs, "plain", result)
+    result, outputs = scene.record(command, words=("--data", "all", "--fidelity", "access"))
+    scene.check_same(wanted, outputs, "record", result)
+    replay, outputs = scene.side_by_side("all")
+    scene.check_same(wanted, outputs, "replay", replay)
+    for question in ("--version", "-dumpversion"):
+        asked = scene.run([*cc, question], env=env)
+        scene.check(asked.status == 0 and asked.out, "a question to the compiler is not answered", asked)
+
+
 def cases(mpi):
     listed = {f"{name}-{compiler}": kind(name, number, compiler) for number, name in enumerate(KINDS) for compiler in COMPILERS}
     listed |= {f"c++-{compiler}": language("access_cxx.cpp", compiler, level) for compiler, level in (("gcc", "-O3"), ("clang", "-O1"))}
-    listed |= {"fortran": language("access_fortran.f90", "gcc", "-O2"), "some-ranks": some}
+    listed |= {"fortran": language("access_fortran.f90", "gcc", "-O2"), "some-ranks": some, "refused": refused, "built": built}
+    if mpi == "openmpi":  # MPICH has no OpenSHMEM, and loses what coarrays put (docs/library-bugs.md)
+        listed |= {"shmem": shmem, "coarrays": coarrays}
     return [Case("access", mpi, name, function) for name, function in listed.items()]

@@ -5,6 +5,7 @@
 #include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/border/border.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/shmem/bodies.hpp"
 #include "frontends/shmem/memory.hpp"
 #include "frontends/shmem/pending.hpp"
@@ -102,6 +103,13 @@ void tell_completion(const void* context) {
 
 namespace bodies {
 
+void publish_all() {
+  if (mpi::BorderWindow* const window = memory().window(); window && !window->mirrors.empty()) {
+    const Spin spin(&window->lock);
+    mpi::publish_unhooked(*window);
+  }
+}
+
 // To itself it is seen at once.
 void put(Entry& entry, const Far& far, const Near& near, Real real) {
   if (far.pe != static_cast<int>(engine::Session::get().rank())) entry.shows_nothing();
@@ -163,6 +171,7 @@ void complete(Entry& entry, const void* context, Real real) {
   if (is_solo()) {
     bring_again(got);
   } else {
+    publish_all();
     real();
     log_brought(got);
     tell_completion(context);
@@ -172,7 +181,10 @@ void complete(Entry& entry, const void* context, Real real) {
 
 void order(Entry& entry, Real real) {
   entry.begin(mpi::Call());
-  if (!is_solo()) real();
+  if (!is_solo()) {
+    publish_all();
+    real();
+  }
   entry.end();
 }
 

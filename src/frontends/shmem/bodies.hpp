@@ -30,6 +30,14 @@ struct Near {
   std::ptrdiff_t stride = 1;
 };
 
+// What code of the program without hooks has stored (--fidelity access) becomes visible to others.
+void publish_all();
+// Where the library finds it.
+template <class Value>
+Value* real_address(Value* program) {
+  return static_cast<Value*>(mpi::real_address(const_cast<const void*>(static_cast<const volatile void*>(program))));
+}
+
 // -- accesses: accesses.cpp --
 
 void put(Entry& entry, const Far& far, const Near& near, Real real);

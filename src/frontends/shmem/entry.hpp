@@ -11,6 +11,7 @@ void look_before_call();
 void look_before_access();
 void look_at_windows();
 void pass_look();
+void* real_address(const void* program);
 }
 
 namespace reprise::shmem {

@@ -7,6 +7,7 @@
 #include "engine/session.hpp"
 #include "frontends/mpi/body_life.hpp"
 #include "frontends/mpi/border/border.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/shmem/bodies.hpp"
 #include "frontends/shmem/memory.hpp"
 #include "frontends/shmem/pending.hpp"
@@ -31,10 +32,12 @@ void meet_everybody() {
 }
 
 // New memory is the same in every run (OPR, section 7), and it is so before anybody writes to it.
-void introduce(void* made, std::size_t size, std::size_t kept) {
+void* introduce(void* made, std::size_t size, std::size_t kept) {
   if (made && size > kept && records()) std::memset(static_cast<char*>(made) + kept, 0, size - kept);
-  memory().add(made, size);
+  void* const program = memory().add(made, size);
+  if (kept > 0) mpi::show_real_bytes(program, kept);
   meet_everybody();
+  return program;
 }
 
 bool g_is_up = false;
@@ -125,7 +128,8 @@ int question(FunctionRef<int()> real) {
 void* pointer_to(const void* address, int pe, FunctionRef<void*()> real) {
   if (is_solo()) return pe == mpi::trace_provider().rank() ? const_cast<void*>(address) : nullptr;
   void* const pointer = real();
-  if (pointer && records() && pe != static_cast<int>(Session::get().rank()))
+  if (pointer && pe == static_cast<int>(Session::get().rank())) return const_cast<void*>(address);
+  if (pointer && records())
     mpi::not_solo("shmem_ptr: loads and stores in another PE's memory");
   return pointer;
 }
@@ -148,7 +152,7 @@ void* allocate(Entry& entry, std::size_t size, FunctionRef<void*()> real) {
     memory().add(made, size);
   } else {
     made = real();
-    if (tells()) introduce(made, size, 0);
+    if (tells()) made = introduce(made, size, 0);
     log_address(made);
   }
   entry.end();
@@ -170,10 +174,11 @@ void* reallocate(Entry& entry, void* before, std::size_t size, FunctionRef<void*
     }
     memory().add(made, size);
   } else {
+    publish_all();
     made = real();
     if (tells()) {
       const std::uint64_t kept = std::min<std::uint64_t>(memory().remove(before), size);
-      introduce(made, size, kept);
+      made = introduce(made, size, kept);
     }
     log_address(made);
   }
@@ -183,7 +188,10 @@ void* reallocate(Entry& entry, void* before, std::size_t size, FunctionRef<void*
 
 void release(Entry& entry, void* address, Real real) {
   entry.begin(mpi::Call());
-  if (!is_solo()) real();
+  if (!is_solo()) {
+    publish_all();
+    real();
+  }
   memory().remove(address);
   entry.end();
 }

@@ -10,6 +10,7 @@
 
 #include "base/spin.hpp"
 #include "engine/session.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 
 namespace reprise::shmem {
 
@@ -81,11 +82,17 @@ std::uint64_t Memory::bytes_from(const void* address) const {
   return at - found->first < found->second.size ? found->second.size - (at - found->first) : 0;
 }
 
-void Memory::add(void* base, std::uint64_t size) {
-  if (!window_ || !base || size == 0) return;
+void* Memory::add(void* base, std::uint64_t size) {
+  if (!window_ || !base || size == 0) return base;
   const Spin spin(&window_->lock);
-  objects_[reinterpret_cast<std::uintptr_t>(base)] = {size, ++made_};
-  if (window_->seen) window_->seen->add_region(base, size);
+  ++made_;
+  void* program = base;
+  if (window_->seen) {
+    const std::uint32_t region = window_->seen->add_region(base, size);
+    if (mpi::follows_accesses()) program = mpi::follow_memory(*window_, region, base, size, Session::get().solo());
+  }
+  objects_[reinterpret_cast<std::uintptr_t>(program)] = {size, made_};
+  return program;
 }
 
 std::uint64_t Memory::remove(const void* base) {
@@ -95,7 +102,8 @@ std::uint64_t Memory::remove(const void* base) {
   if (found == objects_.end()) return 0;
   const std::uint64_t size = found->second.size;
   objects_.erase(found);
-  if (window_->seen) window_->seen->remove_region(base);
+  if (window_->seen) window_->seen->remove_region(mpi::real_address(base));
+  mpi::forget_memory(*window_, base);
   return size;
 }
 

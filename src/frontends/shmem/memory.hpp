@@ -34,7 +34,8 @@ class Memory {
   // How many bytes lie from here to the end of the object.
   std::uint64_t bytes_from(const void* address) const;
 
-  void add(void* base, std::uint64_t size);
+  // Where the program finds it: with --fidelity access, in a copy.
+  void* add(void* base, std::uint64_t size);
   // Its size.
   std::uint64_t remove(const void* base);
   // Solo: `size` bytes of zeros at this address, or elsewhere if that is taken.

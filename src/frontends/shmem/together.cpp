@@ -5,6 +5,7 @@
 #include "engine/session.hpp"
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/causality.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/poll.hpp"
 #include "frontends/shmem/bodies.hpp"
 #include "frontends/shmem/memory.hpp"
@@ -59,6 +60,7 @@ void log_what_changed(const Result& result, Real real) {
   const Changed changed(result);
   real();
   if (!records()) return;
+  mpi::show_real_bytes(result.address, memory().bytes_from(result.address));
   const Elements elements = changed.elements();
   mpi::log_number(0, static_cast<std::int64_t>(elements.count));
   log_brought(elements);
@@ -96,9 +98,12 @@ void together(Entry& entry, const ActiveSet& set, const Result& result, Real rea
     if (result.count == kWhatChanges) show_what_changed(result);
     else bring_again(elements);
   } else if (result.count == kWhatChanges) {
+    publish_all();
     log_what_changed(result, real);
   } else {
+    publish_all();
     real();
+    elements.visit([](const std::uint8_t* at, std::size_t size) { mpi::show_real_bytes(at, size); });
     log_brought(elements);
   }
   entry.end();
@@ -111,6 +116,7 @@ void complete_together(Entry& entry, const ActiveSet& set, Real real) {
     meet(set);
     bring_again(got);
   } else {
+    publish_all();
     real();
     log_brought(got);
     tell_completion(nullptr);

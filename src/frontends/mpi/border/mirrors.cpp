@@ -193,11 +193,24 @@ void follow_region(BorderWindow& window, std::uint32_t region, void* program, st
   use_table(table);
 }
 
-void forget_region(const void* program) {
+namespace {
+
+template <class Is>
+void forget(Is is) {
   publish_waiting();
   const Spin spin(&g_table_lock);
   Table table = current_table();
-  if (std::erase_if(table, [&](const Followed& one) { return one.begin == reinterpret_cast<std::uintptr_t>(program); }) > 0) use_table(table);
+  if (std::erase_if(table, is) > 0) use_table(table);
+}
+
+}  // namespace
+
+void forget_region(const void* program) {
+  forget([&](const Followed& one) { return one.begin == reinterpret_cast<std::uintptr_t>(program); });
+}
+
+void forget_regions(const BorderWindow& window) {
+  forget([&](const Followed& one) { return one.window == &window; });
 }
 
 void publish_waiting() {
@@ -205,6 +218,16 @@ void publish_waiting() {
   t_waiting.mirror->publish(t_waiting.at, t_waiting.size);
   t_waiting = {};
   if (g_waiting.fetch_sub(1, std::memory_order_relaxed) == 1) frontends::pass_followed_accesses();
+}
+
+void* real_address(const void* program) {
+  const Stretch at = find(program, 1);
+  return at.memory && at.memory->mirror ? at.memory->mirror->real() + at.at : const_cast<void*>(program);
+}
+
+void show_real_bytes(const void* program, std::uint64_t size) {
+  const Stretch at = find(program, size);
+  if (at.memory && at.memory->mirror) at.memory->mirror->show(at.at, at.memory->mirror->real() + at.at, at.size);
 }
 
 void publish_unhooked(BorderWindow& window) {

@@ -21,6 +21,12 @@ void free_real_memory(void* memory, std::uint64_t size);
 // The program sees `size` bytes of region `region` at `program`; recording, others see them at `mirror->real()`.
 void follow_region(BorderWindow& window, std::uint32_t region, void* program, std::uint64_t size, engine::Mirror* mirror);
 void forget_region(const void* program);
+void forget_regions(const BorderWindow& window);
+
+// Where others see what the program sees at this address; the same if it has no copy.
+void* real_address(const void* program);
+// The library has written these bytes of the real memory, for this rank: the program sees them, too.
+void show_real_bytes(const void* program, std::uint64_t size);
 
 // The store behind the last hook has happened.
 void publish_waiting();

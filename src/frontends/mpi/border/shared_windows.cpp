@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/spin.hpp"
+#include "engine/session.hpp"
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/border/window_table.hpp"
@@ -52,9 +53,14 @@ std::shared_ptr<BorderWindow> find(MPI_Win win) {
 
 }  // namespace
 
-bool follows_shared_memory() { return follows_accesses(); }
+// Whoever tells others what it does, does so together with them.
+bool follows_shared_memory() { return engine::Session::get().configuration().access; }
 
 void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo) {
+  if (!follows_accesses()) {
+    window_made(win, comm, {MPI_WIN_FLAVOR_SHARED, nullptr, 0, memory.unit}, solo);
+    return memory.base;
+  }
   const int ranks = blocks_in(comm);
   const int own_rank = rank_in(comm);
   std::vector<std::int64_t> facts(1 + 3 * static_cast<std::size_t>(ranks));
@@ -88,7 +94,9 @@ void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory,
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i)
     window->segments.push_back({facts[1 + 3 * i], facts[2 + 3 * i], facts[3 + 3 * i]});
   if (size == 0) return memory.base;
-  return follow_memory(*window, all, size, nullptr, static_cast<std::uint64_t>(origin), solo);
+  window->program_memory = follow_memory(*window, 0, all, size, solo, nullptr, static_cast<std::uint64_t>(origin));
+  window->program_base = static_cast<std::uint8_t*>(window->program_memory) + origin;
+  return window->program_base;
 }
 
 bool answer_shared_query(MPI_Win win, int rank, MPI_Aint* size, std::int64_t* unit, void* base) {

@@ -142,9 +142,10 @@ void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool s
       window->real = memory.base;
       window->real_size = size;
     }
-    if (follows_accesses() && window->by_address)
-      not_solo("MPI_Win_create_dynamic with --fidelity access: the addresses of its memory are known to others");
-    if (follows_accesses() && !window->by_address && size > 0) program = follow_memory(*window, memory.base, size, memory.program, 0, solo);
+    // Not a dynamic one: the program tells others the addresses of its own memory. It is followed at synchronisations.
+    if (follows_accesses() && !window->by_address && size > 0) {
+      program = window->program_base = window->program_memory = follow_memory(*window, 0, memory.base, size, solo, memory.program);
+    }
   }
   if (solo) {
     if (const virtual_world::Communicator* const members = known(comm)) window->members = members->local;
@@ -155,7 +156,7 @@ void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool s
   return program;
 }
 
-void* follow_memory(BorderWindow& window, void* real, std::uint64_t size, void* program, std::uint64_t origin, bool solo) {
+void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, void* program, std::uint64_t origin) {
   engine::Mirror* mirror = nullptr;
   if (!solo) {
     auto made = std::make_unique<engine::Mirror>(real, size, program);
@@ -165,20 +166,20 @@ void* follow_memory(BorderWindow& window, void* real, std::uint64_t size, void* 
     }
     mirror = made.get();
     window.mirrors.push_back(std::move(made));
-    window.seen->mirror(0, mirror, origin);
-    program = mirror->program();
-  } else {
-    program = real;
+    window.seen->mirror(region, mirror, origin);
   }
-  window.program_memory = program;
-  window.program_base = static_cast<std::uint8_t*>(program) + origin;
-  follow_region(window, 0, program, size, mirror);
-  return window.program_base;
+  void* const seen = mirror ? mirror->program() : real;
+  follow_region(window, region, seen, size, mirror);
+  return seen;
+}
+
+void forget_memory(BorderWindow& window, const void* program) {
+  forget_region(program);
+  std::erase_if(window.mirrors, [&](const auto& one) { return one->program() == program; });
 }
 
 BorderWindow::~BorderWindow() {
-  for (const auto& mirror : mirrors) forget_region(mirror->program());
-  if (mirrors.empty() && program_base) forget_region(program_memory);
+  forget_regions(*this);
   if (real) free_real_memory(real, real_size);
 }
 

@@ -159,8 +159,10 @@ struct WindowMemory {
 };
 // Where the program finds its memory.
 void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
-// Access by access: where the program finds memory of this rank that begins `origin` bytes behind where it begins.
-void* follow_memory(BorderWindow& window, void* real, std::uint64_t size, void* program, std::uint64_t origin, bool solo);
+// Access by access: where the program finds this region of a window. `program`: it has it already. `origin`: see SeenMemory.
+void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, void* program = nullptr,
+                    std::uint64_t origin = 0);
+void forget_memory(BorderWindow& window, const void* program);
 // Whose windows of shared memory can be followed; what the program sees of them (shared_windows.cpp).
 bool follows_shared_memory();
 void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
