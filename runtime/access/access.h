@@ -36,11 +36,22 @@ struct reprise_atomic {
   void (*perform)(struct reprise_atomic* one, void* memory);
 };
 
+/* Of all modules together. */
+struct reprise_loads {
+  uint64_t so_far;
+  uint64_t next; /* the number of the one that is passed on, whatever it loads */
+};
+
 struct reprise_access {
   uint32_t version;
   /* Only accesses to addresses from here on, and less than so many bytes behind it, are passed on. */
   uintptr_t begin;
   uintptr_t span;
+  /* Loads from here that find what is `others` bytes behind them are only counted: most of them do. */
+  uintptr_t quick_begin;
+  uintptr_t quick_span;
+  uintptr_t others;
+  struct reprise_loads* loads;
   void (*load)(const void* address, size_t size);            /* is about to happen */
   void (*store)(void* address, size_t size);                 /* the same */
   void (*atomic)(void* address, struct reprise_atomic* one); /* in place of it */

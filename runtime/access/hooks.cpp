@@ -10,7 +10,7 @@
 
 // Found by its name in the symbol table of a program that is not stripped, and by its section in one that is.
 extern "C" __attribute__((visibility("hidden"), used, section(".reprise_access"))) struct reprise_access reprise_access_of_this_module = {
-    REPRISE_ACCESS_VERSION, 0, 0, nullptr, nullptr, nullptr};
+    REPRISE_ACCESS_VERSION, 0, 0, 0, 0, 0, nullptr, nullptr, nullptr, nullptr};
 
 namespace {
 
@@ -29,8 +29,53 @@ inline bool is_followed(const void* address, size_t size) {
   return size > 0 && (at - g_access.begin < g_access.span || (at < g_access.begin && size > g_access.begin - at));
 }
 
-inline void loads(const void* address, size_t size) {
-  if (__builtin_expect(is_followed(address), 0)) g_access.load(address, size);
+template <size_t kSize>
+struct Words {
+  uint64_t words[kSize / 8];
+  bool operator==(const Words& other) const { return words[0] == other.words[0] && words[1] == other.words[1]; }
+};
+template <size_t kSize>
+struct Of {
+  using Value = Words<kSize>;
+};
+template <>
+struct Of<1> {
+  using Value = uint8_t;
+};
+template <>
+struct Of<2> {
+  using Value = uint16_t;
+};
+template <>
+struct Of<4> {
+  using Value = uint32_t;
+};
+template <>
+struct Of<8> {
+  using Value = uint64_t;
+};
+
+template <size_t kSize>
+inline bool is_as_known(const void* address) {
+  using Value [[gnu::may_alias, gnu::aligned(1)]] = typename Of<kSize>::Value;
+  const auto* const own = static_cast<const Value*>(address);
+  const auto* const others = reinterpret_cast<const Value*>(reinterpret_cast<uintptr_t>(address) + g_access.others);
+  return *own == *others;
+}
+
+// Not even a call, if nothing is new.
+template <size_t kSize>
+inline void loads(const void* address) {
+  if (__builtin_expect(!is_followed(address), 1)) return;
+  if (reinterpret_cast<uintptr_t>(address) - g_access.quick_begin < g_access.quick_span && is_as_known<kSize>(address)) {
+    reprise_loads* const all = g_access.loads;
+    const uint64_t number = all->so_far + 1;
+    if (__builtin_expect(number != all->next, 1)) {
+      all->so_far = number;
+      return;
+    }
+  }
+  g_access.load(address, kSize);
 }
 
 inline void stores(void* address, size_t size) {
@@ -40,13 +85,13 @@ inline void stores(void* address, size_t size) {
 }  // namespace
 
 #define OF_SIZE(size)                                                                      \
-  HOOK void __tsan_read##size(void* address) { loads(address, size); }                     \
+  HOOK void __tsan_read##size(void* address) { loads<size>(address); }                     \
   HOOK void __tsan_write##size(void* address) { stores(address, size); }                   \
-  HOOK void __tsan_volatile_read##size(void* address) { loads(address, size); }            \
+  HOOK void __tsan_volatile_read##size(void* address) { loads<size>(address); }            \
   HOOK void __tsan_volatile_write##size(void* address) { stores(address, size); }          \
-  HOOK void __tsan_unaligned_read##size(void* address) { loads(address, size); }           \
+  HOOK void __tsan_unaligned_read##size(void* address) { loads<size>(address); }           \
   HOOK void __tsan_unaligned_write##size(void* address) { stores(address, size); }         \
-  HOOK void __tsan_unaligned_volatile_read##size(void* address) { loads(address, size); }  \
+  HOOK void __tsan_unaligned_volatile_read##size(void* address) { loads<size>(address); }  \
   HOOK void __tsan_unaligned_volatile_write##size(void* address) { stores(address, size); } \
   HOOK void __tsan_read_write##size(void* address) {                                       \
     if (__builtin_expect(!is_followed(address), 1)) return;                                \
@@ -74,7 +119,7 @@ HOOK void __tsan_func_exit() {
   if (__builtin_expect(g_access.span == UINTPTR_MAX, 0)) g_access.load(nullptr, 0);
 }
 HOOK void __tsan_vptr_update(void** address, void*) { stores(address, sizeof *address); }
-HOOK void __tsan_vptr_read(void** address) { loads(address, sizeof *address); }
+HOOK void __tsan_vptr_read(void** address) { loads<sizeof *address>(address); }
 HOOK void __tsan_ignore_thread_begin() {}
 HOOK void __tsan_ignore_thread_end() {}
 

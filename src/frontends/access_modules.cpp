@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::size_t kMaxModules = 512;
 
+struct Quick {
+  std::uintptr_t begin = 0;
+  std::uintptr_t span = 0;
+  std::uintptr_t others = 0;
+};
+
 struct Modules {
   std::atomic_flag lock;
   reprise_access* all[kMaxModules] = {};
@@ -17,21 +23,28 @@ struct Modules {
   AccessFollower follower;
   std::uintptr_t begin = 0;
   std::uintptr_t span = 0;
+  Quick quick;
   bool passes_all = false;
+  bool has_threads = false;
 };
 constinit Modules g_modules;
 
-// A hook may read the two at any moment. What is passed on by mistake is looked at again there.
-void set_filter(reprise_access& module, std::uintptr_t begin, std::uintptr_t span) {
-  std::atomic_ref(module.span).store(std::min(span, std::atomic_ref(module.span).load(std::memory_order_relaxed)), std::memory_order_relaxed);
-  std::atomic_ref(module.begin).store(begin, std::memory_order_relaxed);
-  std::atomic_ref(module.span).store(span, std::memory_order_relaxed);
+void put(std::uintptr_t& word, std::uintptr_t value) { std::atomic_ref(word).store(value, std::memory_order_relaxed); }
+
+// A hook of another thread may read these at any moment. What is passed on by mistake is looked at again there.
+void set_filter(reprise_access& module) {
+  const bool all = g_modules.passes_all;
+  put(module.span, 0);
+  put(module.begin, all ? 0 : g_modules.begin);
+  put(module.span, all ? UINTPTR_MAX : g_modules.span);
+  put(module.quick_span, 0);
+  put(module.quick_begin, g_modules.quick.begin);
+  put(module.others, g_modules.quick.others);
+  put(module.quick_span, all || g_modules.has_threads ? 0 : g_modules.quick.span);
 }
 
 void set_filters() {
-  const bool all = g_modules.passes_all;
-  for (std::size_t i = 0; i < g_modules.count; ++i)
-    set_filter(*g_modules.all[i], all ? 0 : g_modules.begin, all ? UINTPTR_MAX : g_modules.span);
+  for (std::size_t i = 0; i < g_modules.count; ++i) set_filter(*g_modules.all[i]);
 }
 
 void follow(reprise_access& module) {
@@ -41,6 +54,19 @@ void follow(reprise_access& module) {
 }
 
 }  // namespace
+
+constinit reprise_loads g_loads{0, UINT64_MAX};
+
+void count_quickly(std::uintptr_t begin, std::uintptr_t span, std::uintptr_t others) {
+  if (g_modules.quick.begin == begin && g_modules.quick.span == span && g_modules.quick.others == others) return;
+  g_modules.quick = {begin, span, others};
+  set_filters();
+}
+
+void has_more_threads() {
+  g_modules.has_threads = true;
+  set_filters();
+}
 
 bool has_hooks() { return g_modules.count > 0; }
 
@@ -71,6 +97,7 @@ extern "C" __attribute__((visibility("default"))) void reprise_access_module(rep
   const reprise::Spin spin(&g_modules.lock);
   if (module->version != REPRISE_ACCESS_VERSION || g_modules.count == kMaxModules) return;
   follow(*module);
+  module->loads = &g_loads;
   g_modules.all[g_modules.count++] = module;
   if (g_modules.follower.load) set_filters();
 }

@@ -8,6 +8,14 @@
 
 namespace reprise::frontends {
 
+// Loads that modules count by themselves. Only where there is one thread.
+extern reprise_loads g_loads;
+// They do so for loads of memory from `begin` on, if what is `others` bytes behind it is the same. None if the span is 0.
+void count_quickly(std::uintptr_t begin, std::uintptr_t span, std::uintptr_t others);
+
+// From now on each thread counts its own, and none quickly.
+void has_more_threads();
+
 struct AccessFollower {
   void (*load)(const void* address, std::size_t size) = nullptr;
   void (*store)(void* address, std::size_t size) = nullptr;

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "frontends/access_modules.hpp"
 #include "frontends/sys/next.hpp"
 #include "frontends/threads/posix.hpp"
 #include "frontends/threads/staged.hpp"
@@ -162,6 +163,7 @@ int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attri
     leave_threads_to_nodes();
     return g_create(thread, attributes, routine, argument);
   }
+  reprise::frontends::has_more_threads();
   const bool explored = begin_staging();
   // An explored rank's main thread may end before the others do.
   if (explored && reprise::engine::t_stream->number == 0)

@@ -31,7 +31,7 @@ struct Followed {
 };
 using Table = std::vector<Followed>;
 
-std::atomic<const Table*> g_table{nullptr};  // never changed once it is here; old ones stay, since a hook may be reading them
+std::atomic<const Table*> g_table{nullptr};  // in order; never changed once it is here, and kept while other threads may read it
 std::atomic_flag g_table_lock;
 std::atomic<int> g_waiting{0};  // threads
 
@@ -40,13 +40,24 @@ struct Waiting {
   std::uint64_t at = 0;
   std::uint64_t size = 0;
 };
+// Since the last look of a thread. `next`: replaying, the one before which something is shown. With one thread, its modules count by
+// themselves what is not new.
 struct Loads {
-  std::uint64_t so_far = 0;         // since the last look of this thread
-  std::uint64_t next = UINT64_MAX;  // replaying: the one before which something is shown
+  reprise_loads count{0, UINT64_MAX};
   bool begun = false;
 };
 thread_local Waiting t_waiting __attribute__((tls_model("initial-exec")));
 thread_local Loads t_loads __attribute__((tls_model("initial-exec")));
+
+// When a program makes its first thread, the one that it had goes on where all of it was.
+reprise_loads& loads() {
+  if (!engine::has_threads()) return frontends::g_loads;
+  if (frontends::g_loads.so_far > 0 || frontends::g_loads.next != UINT64_MAX) {
+    t_loads.count = frontends::g_loads;
+    frontends::g_loads = {0, UINT64_MAX};
+  }
+  return t_loads.count;
+}
 thread_local engine::DataEntry t_next_entry;
 
 // What a thread does in a hook is not the program's.
@@ -61,9 +72,8 @@ class InHook {
 const Followed* find(std::uintptr_t begin, std::uintptr_t end) {
   const Table* const table = g_table.load(std::memory_order_acquire);
   if (!table) return nullptr;
-  for (const Followed& one : *table)
-    if (begin < one.end && end > one.begin) return &one;
-  return nullptr;
+  const auto behind = std::partition_point(table->begin(), table->end(), [&](const Followed& one) { return one.end <= begin; });
+  return behind != table->end() && behind->begin < end ? &*behind : nullptr;
 }
 
 struct Stretch {
@@ -84,7 +94,7 @@ void log_load(const Followed& memory, const SeenMemory::Look& look) {
   if (!look.any()) return;
   Session& session = Session::get();
   const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
-  const std::int64_t fields[] = {looks_so_far(), memory.window->number, event, static_cast<std::int64_t>(t_loads.so_far)};
+  const std::int64_t fields[] = {looks_so_far(), memory.window->number, event, static_cast<std::int64_t>(loads().so_far)};
   const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
   const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
                                   {look.bytes.data(), look.bytes.size()},
@@ -108,14 +118,15 @@ __attribute__((noinline)) void show_at_load() {
   show_look(t_next_entry);
   engine::DataEntry next;
   const bool more = Session::get().values().loaded(looks_so_far(), next);
-  t_loads.next = more ? static_cast<std::uint64_t>(next.field(3)) : UINT64_MAX;
+  loads().next = more ? static_cast<std::uint64_t>(next.field(3)) : UINT64_MAX;
   if (more) t_next_entry = std::move(next);
 }
 
 void count_load(const Stretch& load) {
   if (!t_loads.begun) count_loads_anew();
-  ++t_loads.so_far;
-  if (!load.memory->mirror && t_loads.so_far == t_loads.next) show_at_load();
+  reprise_loads& all = loads();
+  ++all.so_far;
+  if (!load.memory->mirror && all.so_far == all.next) show_at_load();
 }
 
 void on_load(const void* address, std::size_t size) {
@@ -123,7 +134,11 @@ void on_load(const void* address, std::size_t size) {
   const Stretch load = find(address, size);
   if (!load.memory || t_inside) return;
   count_load(load);
-  if (load.memory->mirror && !load.memory->mirror->is_current(load.at, load.size)) look_at_load(load);
+  const Mirror* const mirror = load.memory->mirror;
+  if (mirror && !mirror->is_current(load.at, load.size)) look_at_load(load);
+  // The next ones will be there, too. In a replay, others see what the program sees.
+  const std::uintptr_t others = mirror ? reinterpret_cast<std::uintptr_t>(mirror->real()) - load.memory->begin : 0;
+  frontends::count_quickly(load.memory->begin, load.memory->end - load.memory->begin, others);
 }
 
 // What is stored is known when it has been.
@@ -163,7 +178,11 @@ void use_table(const Table& table) {
     begin = std::min(begin, one.begin);
     end = std::max(end, one.end);
   }
-  g_table.store(new Table(table), std::memory_order_release);
+  frontends::count_quickly(0, 0, 0);
+  auto* const sorted = new Table(table);
+  std::sort(sorted->begin(), sorted->end(), [](const Followed& a, const Followed& b) { return a.begin < b.begin; });
+  const Table* const before = g_table.exchange(sorted, std::memory_order_acq_rel);
+  if (!engine::has_threads()) delete before;
   if (table.empty()) begin = end = 0;
   frontends::follow_accesses({&on_load, &on_store, &on_atomic}, begin, end);
 }
@@ -234,11 +253,14 @@ void publish_unhooked(BorderWindow& window) {
   for (const auto& mirror : window.mirrors) mirror->publish_unhooked();
 }
 
+void count_no_loads() { frontends::count_quickly(0, 0, 0); }
+
 void count_loads_anew() {
-  t_loads = {0, UINT64_MAX, true};
+  t_loads.begun = true;
+  loads() = {0, UINT64_MAX};
   if (engine::mode() != Mode::Replay || !Session::get().solo()) return;
   if (!Session::get().values().loaded(looks_so_far(), t_next_entry)) return;
-  t_loads.next = static_cast<std::uint64_t>(t_next_entry.field(3));
+  loads().next = static_cast<std::uint64_t>(t_next_entry.field(3));
 }
 
 }  // namespace reprise::mpi

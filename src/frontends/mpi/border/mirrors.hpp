@@ -33,6 +33,8 @@ void publish_waiting();
 // So has whatever code without hooks has stored in this window.
 void publish_unhooked(BorderWindow& window);
 
+// Functions of the program that a call calls (MPI_Op_create) may load: in a replay nobody calls them.
+void count_no_loads();
 // Loads of this thread since its last call that could show something, and the next one that showed something.
 void count_loads_anew();
 // Which look comes next: entries say behind which one a load was.

@@ -120,6 +120,7 @@ void show_looks() {
 
 void look_before_call() {
   publish_waiting();
+  count_no_loads();
   if (engine::mode() == Mode::Record && anything_new()) {
     // The program sees of a mirror what its loads have found.
     for (const auto& window : seen_windows())
