@@ -43,6 +43,8 @@ void SeenMemory::listen(std::unique_ptr<Touches> touches, bool all_tell) {
 bool SeenMemory::hear() {
   if (!touches_) return false;
   const std::size_t before = open_.size();
+  // Told before it is done, so it may have been done since the last time.
+  for (Open& one : open_) one.is_complete |= one.touch.number == kStore;
   Touch touch;
   while (touches_->take(touch)) {
     if (touch.size > 0) {
@@ -53,7 +55,14 @@ bool SeenMemory::hear() {
       if (one.touch.origin == touch.origin && one.touch.number <= touch.number) one.is_complete = true;
   }
   everything_ |= touches_->take_lost();
-  return everything_ || open_.size() > before;
+  const bool has_news = everything_ || open_.size() > before;
+  // A program that only loads makes no call that would look at all of them.
+  constexpr std::size_t kMost = 4096;
+  if (open_.size() > kMost) {
+    forget_complete();
+    everything_ = true;
+  }
+  return has_news;
 }
 
 void SeenMemory::place(const Touch& touch, std::vector<Place>& out) const {

@@ -25,6 +25,9 @@ struct Touch {
   std::uint32_t number = 0;  // counts the accesses of this origin, from 1
 };
 
+// In place of a number: a store of the program in memory that is shared, which is complete at once.
+inline constexpr std::uint32_t kStore = 0;
+
 class Touches {
  public:
   // The target makes the file, the others join it; afterwards its name is not needed any more.

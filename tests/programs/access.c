@@ -172,6 +172,21 @@ static void shared(void) {
   give_up();
 }
 
+// Shared memory in which each rank stores to places of its own, and looks at the others'.
+static void owned(void) {
+  enum { kStep = 16 };
+  volatile long* const cells = (volatile long*)share(kSlots * sizeof(long));
+  for (int round = 0; round < 5 * kRounds; ++round) {
+    const int slot = (round % kStep * world_size + world_rank) % kSlots;
+    const long seen = cells[(slot + 1) % kSlots];
+    cells[slot] = round * 10 + world_rank;
+    fold((uint64_t)seen);
+    if (round % 60 == 0) say("saw %ld", seen);
+    if (round % 5 == 0) jitter(100);
+  }
+  give_up();
+}
+
 // Others put into what a rank adds up, without any order.
 static void race(void) {
   long* const slots = (long*)allocate(kSlots * sizeof(long));
@@ -310,6 +325,7 @@ int main(int argc, char** argv) {
   if (!strcmp(kind, "spin")) spin();
   else if (!strcmp(kind, "steal")) steal();
   else if (!strcmp(kind, "shared")) shared();
+  else if (!strcmp(kind, "owned")) owned();
   else if (!strcmp(kind, "race")) race();
   else if (!strcmp(kind, "atomics")) atomics();
   else if (!strcmp(kind, "copies")) copies();

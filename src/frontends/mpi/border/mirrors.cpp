@@ -36,6 +36,7 @@ std::atomic_flag g_table_lock;
 std::atomic<int> g_waiting{0};  // threads
 
 struct Waiting {
+  BorderWindow* window = nullptr;
   Mirror* mirror = nullptr;
   std::uint64_t at = 0;
   std::uint64_t size = 0;
@@ -88,6 +89,16 @@ Stretch find(const void* address, std::size_t size) {
   if (!memory) return {};
   const std::uintptr_t from = std::max(begin, memory->begin);
   return {memory, from - memory->begin, std::min(begin + size, memory->end) - from};
+}
+
+// To memory that is also others': those who listen are told, though not in which call.
+void tell_store(BorderWindow& window, std::uint64_t at, std::uint64_t size) {
+  const auto own = static_cast<std::uint32_t>(Session::get().rank());
+  for (std::size_t i = 0; i < window.segments.size() && i < window.peers.size(); ++i) {
+    const BorderWindow::Peer& peer = window.peers[i];
+    if (peer.queue && peer.rank != static_cast<std::int64_t>(own))
+      peer.queue->add({at - static_cast<std::uint64_t>(window.segments[i].offset), size, own, engine::kStore});
+  }
 }
 
 void log_load(const Followed& memory, const SeenMemory::Look& look) {
@@ -146,7 +157,7 @@ void on_store(void* address, std::size_t size) {
   if (t_waiting.mirror) publish_waiting();
   const Stretch store = find(address, size);
   if (!store.memory || !store.memory->mirror) return;
-  t_waiting = {store.memory->mirror, store.at, store.size};
+  t_waiting = {store.memory->window, store.memory->mirror, store.at, store.size};
   if (g_waiting.fetch_add(1, std::memory_order_relaxed) == 0) frontends::pass_all_accesses();
 }
 
@@ -160,6 +171,7 @@ void on_atomic(void* address, reprise_atomic* one) {
   const InHook inside;
   const Spin spin(&access.memory->window->lock);
   mirror->publish_unhooked(access.at, access.size);
+  if (one->kind != REPRISE_ATOMIC_LOAD && !access.memory->window->segments.empty()) tell_store(*access.memory->window, access.at, access.size);
   one->perform(one, mirror->real() + access.at);
   const bool is_news = one->kind != REPRISE_ATOMIC_STORE && std::memcmp(one->before, mirror->program() + access.at, one->size) != 0;
   if (is_news) {
@@ -234,6 +246,7 @@ void forget_regions(const BorderWindow& window) {
 
 void publish_waiting() {
   if (!t_waiting.mirror) return;
+  if (!t_waiting.window->segments.empty()) tell_store(*t_waiting.window, t_waiting.at, t_waiting.size);
   t_waiting.mirror->publish(t_waiting.at, t_waiting.size);
   t_waiting = {};
   if (g_waiting.fetch_sub(1, std::memory_order_relaxed) == 1) frontends::pass_followed_accesses();
