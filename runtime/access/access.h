@@ -36,22 +36,40 @@ struct reprise_atomic {
   void (*perform)(struct reprise_atomic* one, void* memory);
 };
 
-/* Of all modules together. */
-struct reprise_loads {
-  uint64_t so_far;
-  uint64_t next; /* the number of the one that is passed on, whatever it loads */
+/* Of all modules together. Where the program has more than one thread, modules change nothing of it. */
+struct reprise_state {
+  uint64_t loads;     /* so far */
+  uint64_t next_load; /* the number of the one that is passed on, whatever it loads */
+  uintptr_t waiting;  /* a store that is not published yet; 0: none */
+  uint64_t waiting_size;
+  uint64_t idle; /* hooks since the last store that were nobody's */
+};
+
+/* So many hooks that were nobody's after the last store, only what is followed is looked at again. */
+#define REPRISE_IDLE 64
+
+enum reprise_quick_stores {
+  REPRISE_STORES_ARE_PASSED_ON,
+  REPRISE_STORES_WAIT,
+  REPRISE_STORES_ARE_NOBODYS,
 };
 
 struct reprise_access {
   uint32_t version;
-  /* Only accesses to addresses from here on, and less than so many bytes behind it, are passed on. */
+  uint32_t quick_stores; /* in quick memory */
+  /* Only accesses to addresses from here on, and less than so many bytes behind it, are looked at: to memory that is followed, or, while
+   * a store waits, to any. */
   uintptr_t begin;
   uintptr_t span;
-  /* Loads from here that find what is `others` bytes behind them are only counted: most of them do. */
+  uintptr_t followed_begin;
+  uintptr_t followed_span;
+  /* Part of it: loads that find the same `others` bytes behind them are only counted, and most do. Stores wait for the next hook, which
+   * copies them there, and to where both copies agreed. */
   uintptr_t quick_begin;
   uintptr_t quick_span;
   uintptr_t others;
-  struct reprise_loads* loads;
+  uintptr_t agreed;
+  struct reprise_state* state;
   void (*load)(const void* address, size_t size);            /* is about to happen */
   void (*store)(void* address, size_t size);                 /* the same */
   void (*atomic)(void* address, struct reprise_atomic* one); /* in place of it */

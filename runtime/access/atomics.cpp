@@ -118,5 +118,9 @@ OF_BITS(32, uint32_t)
 OF_BITS(64, uint64_t)
 OF_BITS(128, Wide)
 
-HOOK void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// What was stored before it is to be seen before it.
+HOOK void __tsan_atomic_thread_fence(int) {
+  if (__builtin_expect(reprise_access_of_this_module.span == UINTPTR_MAX, 0)) reprise_access_of_this_module.load(nullptr, 0);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 HOOK void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }

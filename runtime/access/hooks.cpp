@@ -10,7 +10,7 @@
 
 // Found by its name in the symbol table of a program that is not stripped, and by its section in one that is.
 extern "C" __attribute__((visibility("hidden"), used, section(".reprise_access"))) struct reprise_access reprise_access_of_this_module = {
-    REPRISE_ACCESS_VERSION, 0, 0, 0, 0, 0, nullptr, nullptr, nullptr, nullptr};
+    REPRISE_ACCESS_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr, nullptr, nullptr, nullptr};
 
 namespace {
 
@@ -21,22 +21,28 @@ __attribute__((constructor(101))) void look_for_follower() {
   if (const auto add = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, REPRISE_ACCESS_REGISTRATION))) add(&g_access);
 }
 
-inline bool is_followed(const void* address) { return reinterpret_cast<uintptr_t>(address) - g_access.begin < g_access.span; }
+inline bool is_looked_at(const void* address) { return reinterpret_cast<uintptr_t>(address) - g_access.begin < g_access.span; }
 
 // A range may begin before memory that is followed, and end in it.
-inline bool is_followed(const void* address, size_t size) {
+inline bool is_looked_at(const void* address, size_t size) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return size > 0 && (at - g_access.begin < g_access.span || (at < g_access.begin && size > g_access.begin - at));
 }
 
-template <size_t kSize>
+inline bool is_quick(const void* address) { return reinterpret_cast<uintptr_t>(address) - g_access.quick_begin < g_access.quick_span; }
+
+// Beside a store that waits: it is looked at only for that.
+inline bool is_nobodys(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) - g_access.followed_begin >= g_access.followed_span && ++g_access.state->idle < REPRISE_IDLE;
+}
+
 struct Words {
-  uint64_t words[kSize / 8];
+  uint64_t words[2];
   bool operator==(const Words& other) const { return words[0] == other.words[0] && words[1] == other.words[1]; }
 };
 template <size_t kSize>
 struct Of {
-  using Value = Words<kSize>;
+  using Value = Words;
 };
 template <>
 struct Of<1> {
@@ -63,40 +69,82 @@ inline bool is_as_known(const void* address) {
   return *own == *others;
 }
 
+template <class Value>
+inline bool publish(uintptr_t at) {
+  using Aliased [[gnu::may_alias]] = Value;
+  const uintptr_t others = at + g_access.others;
+  if ((others | at) % sizeof(Value) != 0) return false;
+  const Value value = *reinterpret_cast<const Aliased*>(at);
+  // In order with the next one, as the program's own barriers may want it: they were before this.
+  __atomic_store_n(reinterpret_cast<Aliased*>(others), value, __ATOMIC_RELEASE);
+  *reinterpret_cast<Aliased*>(at + g_access.agreed) = value;
+  return true;
+}
+
+// False: somebody else must do it.
+inline bool publish_waiting(reprise_state* state) {
+  if (g_access.quick_stores != REPRISE_STORES_WAIT) return false;
+  const bool done = state->waiting_size == 8 ? publish<uint64_t>(state->waiting) : state->waiting_size == 4 && publish<uint32_t>(state->waiting);
+  if (done) state->waiting = 0;
+  return done;
+}
+
 // Not even a call, if nothing is new.
 template <size_t kSize>
 inline void loads(const void* address) {
-  if (__builtin_expect(!is_followed(address), 1)) return;
-  if (reinterpret_cast<uintptr_t>(address) - g_access.quick_begin < g_access.quick_span && is_as_known<kSize>(address)) {
-    reprise_loads* const all = g_access.loads;
-    const uint64_t number = all->so_far + 1;
-    if (__builtin_expect(number != all->next, 1)) {
-      all->so_far = number;
+  if (__builtin_expect(!is_looked_at(address), 1)) return;
+  reprise_state* const state = g_access.state;
+  if (state->waiting != 0 && !publish_waiting(state)) return g_access.load(address, kSize);
+  if (is_quick(address)) {
+    const uint64_t number = state->loads + 1;
+    if (__builtin_expect(is_as_known<kSize>(address) && number != state->next_load, 1)) {
+      state->loads = number;
       return;
     }
+  } else if (is_nobodys(address)) {
+    return;
   }
   g_access.load(address, kSize);
 }
 
-inline void stores(void* address, size_t size) {
-  if (__builtin_expect(is_followed(address), 0)) g_access.store(address, size);
+template <size_t kSize>
+inline void stores(void* address) {
+  if (__builtin_expect(!is_looked_at(address), 1)) return;
+  reprise_state* const state = g_access.state;
+  if (state->waiting != 0 && !publish_waiting(state)) return g_access.store(address, kSize);
+  if (is_quick(address)) {
+    if (g_access.quick_stores == REPRISE_STORES_ARE_NOBODYS) return;
+    if (g_access.quick_stores == REPRISE_STORES_WAIT && g_access.span == UINTPTR_MAX) {
+      state->waiting = reinterpret_cast<uintptr_t>(address);
+      state->waiting_size = kSize;
+      state->idle = 0;
+      return;
+    }
+  } else if (is_nobodys(address)) {
+    return;
+  }
+  g_access.store(address, kSize);
+}
+
+// A store that waits for the next hook is not to wait for a function that makes no access.
+inline void stored() {
+  if (__builtin_expect(g_access.span == UINTPTR_MAX, 0)) g_access.load(nullptr, 0);
 }
 
 }  // namespace
 
 #define OF_SIZE(size)                                                                      \
   HOOK void __tsan_read##size(void* address) { loads<size>(address); }                     \
-  HOOK void __tsan_write##size(void* address) { stores(address, size); }                   \
+  HOOK void __tsan_write##size(void* address) { stores<size>(address); }                   \
   HOOK void __tsan_volatile_read##size(void* address) { loads<size>(address); }            \
-  HOOK void __tsan_volatile_write##size(void* address) { stores(address, size); }          \
+  HOOK void __tsan_volatile_write##size(void* address) { stores<size>(address); }          \
   HOOK void __tsan_unaligned_read##size(void* address) { loads<size>(address); }           \
-  HOOK void __tsan_unaligned_write##size(void* address) { stores(address, size); }         \
+  HOOK void __tsan_unaligned_write##size(void* address) { stores<size>(address); }         \
   HOOK void __tsan_unaligned_volatile_read##size(void* address) { loads<size>(address); }  \
-  HOOK void __tsan_unaligned_volatile_write##size(void* address) { stores(address, size); } \
+  HOOK void __tsan_unaligned_volatile_write##size(void* address) { stores<size>(address); } \
   HOOK void __tsan_read_write##size(void* address) {                                       \
-    if (__builtin_expect(!is_followed(address), 1)) return;                                \
-    g_access.load(address, size);                                                          \
-    g_access.store(address, size);                                                         \
+    loads<size>(address);                                                                  \
+    stores<size>(address);                                                                 \
   }                                                                                        \
   HOOK void __tsan_unaligned_read_write##size(void* address) { __tsan_read_write##size(address); }
 OF_SIZE(1)
@@ -106,19 +154,18 @@ OF_SIZE(8)
 OF_SIZE(16)
 
 HOOK void __tsan_read_range(void* address, size_t size) {
-  if (is_followed(address, size)) g_access.load(address, size);
+  if (is_looked_at(address, size)) g_access.load(address, size);
 }
 HOOK void __tsan_write_range(void* address, size_t size) {
-  if (is_followed(address, size)) g_access.store(address, size);
+  if (is_looked_at(address, size)) g_access.store(address, size);
 }
 
 HOOK void __tsan_init() {}
 HOOK void __tsan_func_entry(void*) {}
-// A store that waits for the next hook must not wait for a function that makes no access.
 HOOK void __tsan_func_exit() {
-  if (__builtin_expect(g_access.span == UINTPTR_MAX, 0)) g_access.load(nullptr, 0);
+  if (__builtin_expect(g_access.span == UINTPTR_MAX, 0) && (g_access.state->waiting != 0 || g_access.quick_span == 0)) g_access.load(nullptr, 0);
 }
-HOOK void __tsan_vptr_update(void** address, void*) { stores(address, sizeof *address); }
+HOOK void __tsan_vptr_update(void** address, void*) { stores<sizeof *address>(address); }
 HOOK void __tsan_vptr_read(void** address) { loads<sizeof *address>(address); }
 HOOK void __tsan_ignore_thread_begin() {}
 HOOK void __tsan_ignore_thread_end() {}
@@ -131,19 +178,10 @@ void* __real_memmove(void*, const void*, size_t);
 void* __real_memset(void*, int, size_t);
 }
 
-namespace {
-
-// The store has happened when the next hook is called, and copies may be large: not then, but now.
-inline void stored() {
-  if (g_access.span == UINTPTR_MAX) g_access.load(nullptr, 0);
-}
-
-}  // namespace
-
 #define COPY(name)                                                                    \
   HOOK void* __wrap_##name(void* to, const void* from, size_t size) {                 \
-    if (__builtin_expect(is_followed(from, size), 0)) g_access.load(from, size);      \
-    if (__builtin_expect(!is_followed(to, size), 1)) return __real_##name(to, from, size); \
+    if (__builtin_expect(is_looked_at(from, size), 0)) g_access.load(from, size);      \
+    if (__builtin_expect(!is_looked_at(to, size), 1)) return __real_##name(to, from, size); \
     g_access.store(to, size);                                                         \
     __real_##name(to, from, size);                                                    \
     stored();                                                                         \
@@ -153,7 +191,7 @@ COPY(memcpy)
 COPY(memmove)
 
 HOOK void* __wrap_memset(void* to, int value, size_t size) {
-  if (__builtin_expect(!is_followed(to, size), 1)) return __real_memset(to, value, size);
+  if (__builtin_expect(!is_looked_at(to, size), 1)) return __real_memset(to, value, size);
   g_access.store(to, size);
   __real_memset(to, value, size);
   stored();

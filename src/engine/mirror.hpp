@@ -25,6 +25,7 @@ class Mirror {
 
   std::uint8_t* program() const { return program_; }
   std::uint8_t* real() const { return real_; }
+  std::uint8_t* agreed() const { return agreed_; }
   std::uint64_t size() const { return size_; }
 
   // Is the program about to load what is there?

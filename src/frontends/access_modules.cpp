@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxModules = 512;
 
-struct Quick {
-  std::uintptr_t begin = 0;
-  std::uintptr_t span = 0;
-  std::uintptr_t others = 0;
-};
-
 struct Modules {
   std::atomic_flag lock;
   reprise_access* all[kMaxModules] = {};
@@ -23,7 +17,7 @@ struct Modules {
   AccessFollower follower;
   std::uintptr_t begin = 0;
   std::uintptr_t span = 0;
-  Quick quick;
+  QuickMemory quick;
   bool passes_all = false;
   bool has_threads = false;
 };
@@ -37,10 +31,15 @@ void set_filter(reprise_access& module) {
   put(module.span, 0);
   put(module.begin, all ? 0 : g_modules.begin);
   put(module.span, all ? UINTPTR_MAX : g_modules.span);
+  put(module.followed_begin, g_modules.begin);
+  put(module.followed_span, g_modules.span);
+  const QuickMemory& quick = g_modules.quick;
   put(module.quick_span, 0);
-  put(module.quick_begin, g_modules.quick.begin);
-  put(module.others, g_modules.quick.others);
-  put(module.quick_span, all || g_modules.has_threads ? 0 : g_modules.quick.span);
+  put(module.quick_begin, quick.begin);
+  put(module.others, quick.others);
+  put(module.agreed, quick.agreed);
+  module.quick_stores = quick.stores;
+  put(module.quick_span, g_modules.has_threads ? 0 : quick.span);
 }
 
 void set_filters() {
@@ -55,18 +54,22 @@ void follow(reprise_access& module) {
 
 }  // namespace
 
-constinit reprise_loads g_loads{0, UINT64_MAX};
+constinit reprise_state g_state{0, UINT64_MAX, 0, 0, 0};
 
-void count_quickly(std::uintptr_t begin, std::uintptr_t span, std::uintptr_t others) {
-  if (g_modules.quick.begin == begin && g_modules.quick.span == span && g_modules.quick.others == others) return;
-  g_modules.quick = {begin, span, others};
+void be_quick_in(const QuickMemory& memory) {
+  if (g_modules.quick == memory) return;
+  g_modules.quick = memory;
   set_filters();
 }
 
 void has_more_threads() {
+  if (g_modules.has_threads) return;
+  if (g_modules.follower.publish) g_modules.follower.publish();
   g_modules.has_threads = true;
   set_filters();
 }
+
+bool is_threaded() { return g_modules.has_threads; }
 
 bool has_hooks() { return g_modules.count > 0; }
 
@@ -80,11 +83,13 @@ void follow_accesses(const AccessFollower& follower, std::uintptr_t begin, std::
 }
 
 void pass_all_accesses() {
+  if (g_modules.passes_all) return;
   g_modules.passes_all = true;
   set_filters();
 }
 
 void pass_followed_accesses() {
+  if (!g_modules.passes_all) return;
   g_modules.passes_all = false;
   set_filters();
 }
@@ -97,7 +102,7 @@ extern "C" __attribute__((visibility("default"))) void reprise_access_module(rep
   const reprise::Spin spin(&g_modules.lock);
   if (module->version != REPRISE_ACCESS_VERSION || g_modules.count == kMaxModules) return;
   follow(*module);
-  module->loads = &g_loads;
+  module->state = &g_state;
   g_modules.all[g_modules.count++] = module;
   if (g_modules.follower.load) set_filters();
 }

@@ -8,18 +8,27 @@
 
 namespace reprise::frontends {
 
-// Loads that modules count by themselves. Only where there is one thread.
-extern reprise_loads g_loads;
-// They do so for loads of memory from `begin` on, if what is `others` bytes behind it is the same. None if the span is 0.
-void count_quickly(std::uintptr_t begin, std::uintptr_t span, std::uintptr_t others);
-
-// From now on each thread counts its own, and none quickly.
+// What modules count by themselves, and stores that wait. Only where there is one thread.
+extern reprise_state g_state;
+// Memory in which they do so: see access.h. None if the span is 0.
+struct QuickMemory {
+  std::uintptr_t begin = 0;
+  std::uintptr_t span = 0;
+  std::uintptr_t others = 0;
+  std::uintptr_t agreed = 0;
+  reprise_quick_stores stores = REPRISE_STORES_ARE_PASSED_ON;
+  bool operator==(const QuickMemory&) const = default;
+};
+void be_quick_in(const QuickMemory& memory);
+// From now on nowhere, and each thread counts its own.
 void has_more_threads();
+bool is_threaded();
 
 struct AccessFollower {
   void (*load)(const void* address, std::size_t size) = nullptr;
   void (*store)(void* address, std::size_t size) = nullptr;
   void (*atomic)(void* address, reprise_atomic* one) = nullptr;
+  void (*publish)() = nullptr;  // the store that waits
 };
 
 // Is any module of the program compiled so?

@@ -35,29 +35,18 @@ std::atomic<const Table*> g_table{nullptr};  // in order; never changed once it 
 std::atomic_flag g_table_lock;
 std::atomic<int> g_waiting{0};  // threads
 
-struct Waiting {
-  BorderWindow* window = nullptr;
-  Mirror* mirror = nullptr;
-  std::uint64_t at = 0;
-  std::uint64_t size = 0;
-};
-// Since the last look of a thread. `next`: replaying, the one before which something is shown. With one thread, its modules count by
-// themselves what is not new.
-struct Loads {
-  reprise_loads count{0, UINT64_MAX};
-  bool begun = false;
-};
-thread_local Waiting t_waiting __attribute__((tls_model("initial-exec")));
-thread_local Loads t_loads __attribute__((tls_model("initial-exec")));
+// What modules keep by themselves while the program has one thread; afterwards each thread has its own.
+thread_local reprise_state t_state_of_thread __attribute__((tls_model("initial-exec"))) = {0, UINT64_MAX, 0, 0, 0};
+thread_local bool t_begun __attribute__((tls_model("initial-exec"))) = false;
 
-// When a program makes its first thread, the one that it had goes on where all of it was.
-reprise_loads& loads() {
-  if (!engine::has_threads()) return frontends::g_loads;
-  if (frontends::g_loads.so_far > 0 || frontends::g_loads.next != UINT64_MAX) {
-    t_loads.count = frontends::g_loads;
-    frontends::g_loads = {0, UINT64_MAX};
+reprise_state& state() {
+  if (!frontends::is_threaded()) return frontends::g_state;
+  // The thread that has made the first other one goes on where all of the program was.
+  if (frontends::g_state.loads > 0 || frontends::g_state.next_load != UINT64_MAX) {
+    t_state_of_thread = frontends::g_state;
+    frontends::g_state = {0, UINT64_MAX, 0, 0, 0};
   }
-  return t_loads.count;
+  return t_state_of_thread;
 }
 thread_local engine::DataEntry t_next_entry;
 
@@ -105,7 +94,7 @@ void log_load(const Followed& memory, const SeenMemory::Look& look) {
   if (!look.any()) return;
   Session& session = Session::get();
   const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
-  const std::int64_t fields[] = {looks_so_far(), memory.window->number, event, static_cast<std::int64_t>(loads().so_far)};
+  const std::int64_t fields[] = {looks_so_far(), memory.window->number, event, static_cast<std::int64_t>(state().loads)};
   const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
   const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
                                   {look.bytes.data(), look.bytes.size()},
@@ -129,40 +118,71 @@ __attribute__((noinline)) void show_at_load() {
   show_look(t_next_entry);
   engine::DataEntry next;
   const bool more = Session::get().values().loaded(looks_so_far(), next);
-  loads().next = more ? static_cast<std::uint64_t>(next.field(3)) : UINT64_MAX;
+  state().next_load = more ? static_cast<std::uint64_t>(next.field(3)) : UINT64_MAX;
   if (more) t_next_entry = std::move(next);
 }
 
 void count_load(const Stretch& load) {
-  if (!t_loads.begun) count_loads_anew();
-  reprise_loads& all = loads();
-  ++all.so_far;
-  if (!load.memory->mirror && all.so_far == all.next) show_at_load();
+  if (!t_begun) count_loads_anew();
+  reprise_state& own = state();
+  ++own.loads;
+  if (!load.memory->mirror && own.loads == own.next_load) show_at_load();
+}
+
+// In a replay others see what the program sees, and stores are nobody's.
+void be_quick_in(const Followed& memory) {
+  frontends::QuickMemory quick{memory.begin, memory.end - memory.begin, 0, 0, REPRISE_STORES_ARE_NOBODYS};
+  if (memory.mirror) {
+    quick.others = reinterpret_cast<std::uintptr_t>(memory.mirror->real()) - memory.begin;
+    quick.agreed = reinterpret_cast<std::uintptr_t>(memory.mirror->agreed()) - memory.begin;
+    quick.stores = memory.window->segments.empty() ? REPRISE_STORES_WAIT : REPRISE_STORES_ARE_PASSED_ON;  // others are told of each
+  }
+  frontends::be_quick_in(quick);
+}
+
+void publish() {
+  reprise_state& own = state();
+  if (own.waiting == 0) return;
+  const Stretch store = find(reinterpret_cast<const void*>(own.waiting), own.waiting_size);
+  own.waiting = 0;
+  if (store.memory && store.memory->mirror) {
+    if (!store.memory->window->segments.empty()) tell_store(*store.memory->window, store.at, store.size);
+    store.memory->mirror->publish(store.at, store.size);
+  }
+  if (frontends::is_threaded() && g_waiting.fetch_sub(1, std::memory_order_relaxed) == 1) frontends::pass_followed_accesses();
+}
+
+// Stores come in series: not after each one.
+void leave_others_alone() {
+  if (!frontends::is_threaded() && frontends::g_state.idle >= REPRISE_IDLE) frontends::pass_followed_accesses();
 }
 
 void on_load(const void* address, std::size_t size) {
-  if (t_waiting.mirror) publish_waiting();
+  publish();
   const Stretch load = find(address, size);
-  if (!load.memory || t_inside) return;
+  if (!load.memory) return leave_others_alone();
+  if (t_inside) return;
   count_load(load);
-  const Mirror* const mirror = load.memory->mirror;
-  if (mirror && !mirror->is_current(load.at, load.size)) look_at_load(load);
-  // The next ones will be there, too. In a replay, others see what the program sees.
-  const std::uintptr_t others = mirror ? reinterpret_cast<std::uintptr_t>(mirror->real()) - load.memory->begin : 0;
-  frontends::count_quickly(load.memory->begin, load.memory->end - load.memory->begin, others);
+  if (load.memory->mirror && !load.memory->mirror->is_current(load.at, load.size)) look_at_load(load);
+  be_quick_in(*load.memory);
 }
 
 // What is stored is known when it has been.
 void on_store(void* address, std::size_t size) {
-  if (t_waiting.mirror) publish_waiting();
+  publish();
   const Stretch store = find(address, size);
-  if (!store.memory || !store.memory->mirror) return;
-  t_waiting = {store.memory->window, store.memory->mirror, store.at, store.size};
-  if (g_waiting.fetch_add(1, std::memory_order_relaxed) == 0) frontends::pass_all_accesses();
+  if (!store.memory) return leave_others_alone();
+  if (!t_inside) be_quick_in(*store.memory);
+  if (!store.memory->mirror) return;
+  reprise_state& own = state();
+  own.waiting = reinterpret_cast<std::uintptr_t>(address);
+  own.waiting_size = size;
+  own.idle = 0;
+  if (!frontends::is_threaded() || g_waiting.fetch_add(1, std::memory_order_relaxed) == 0) frontends::pass_all_accesses();
 }
 
 void on_atomic(void* address, reprise_atomic* one) {
-  if (t_waiting.mirror) publish_waiting();
+  publish();
   const Stretch access = find(address, one->size);
   if (!access.memory || t_inside) return one->perform(one, address);
   count_load(access);
@@ -190,13 +210,13 @@ void use_table(const Table& table) {
     begin = std::min(begin, one.begin);
     end = std::max(end, one.end);
   }
-  frontends::count_quickly(0, 0, 0);
+  frontends::be_quick_in({});
   auto* const sorted = new Table(table);
   std::sort(sorted->begin(), sorted->end(), [](const Followed& a, const Followed& b) { return a.begin < b.begin; });
   const Table* const before = g_table.exchange(sorted, std::memory_order_acq_rel);
-  if (!engine::has_threads()) delete before;
+  if (!frontends::is_threaded()) delete before;
   if (table.empty()) begin = end = 0;
-  frontends::follow_accesses({&on_load, &on_store, &on_atomic}, begin, end);
+  frontends::follow_accesses({&on_load, &on_store, &on_atomic, &publish_waiting}, begin, end);
 }
 
 Table current_table() {
@@ -245,11 +265,8 @@ void forget_regions(const BorderWindow& window) {
 }
 
 void publish_waiting() {
-  if (!t_waiting.mirror) return;
-  if (!t_waiting.window->segments.empty()) tell_store(*t_waiting.window, t_waiting.at, t_waiting.size);
-  t_waiting.mirror->publish(t_waiting.at, t_waiting.size);
-  t_waiting = {};
-  if (g_waiting.fetch_sub(1, std::memory_order_relaxed) == 1) frontends::pass_followed_accesses();
+  publish();
+  if (!frontends::is_threaded()) frontends::pass_followed_accesses();
 }
 
 void* real_address(const void* program) {
@@ -266,14 +283,16 @@ void publish_unhooked(BorderWindow& window) {
   for (const auto& mirror : window.mirrors) mirror->publish_unhooked();
 }
 
-void count_no_loads() { frontends::count_quickly(0, 0, 0); }
+void count_no_loads() { frontends::be_quick_in({}); }
 
 void count_loads_anew() {
-  t_loads.begun = true;
-  loads() = {0, UINT64_MAX};
+  t_begun = true;
+  reprise_state& own = state();
+  own.loads = 0;
+  own.next_load = UINT64_MAX;
   if (engine::mode() != Mode::Replay || !Session::get().solo()) return;
   if (!Session::get().values().loaded(looks_so_far(), t_next_entry)) return;
-  loads().next = static_cast<std::uint64_t>(t_next_entry.field(3));
+  own.next_load = static_cast<std::uint64_t>(t_next_entry.field(3));
 }
 
 }  // namespace reprise::mpi
