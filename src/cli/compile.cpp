@@ -168,6 +168,7 @@ int compile(const Wrapper& wrapper, int argc, char** argv) {
   }
   if (find_program(compiler).empty())
     throw UserError(fmt::format("{}: there is no {}; --wrap names another compiler", wrapper.name, printable(compiler)), kNotFound);
+  own = with_files_of_words(own);
   const CompilerWords words = understand(own);
   refuse_what_removes_hooks(wrapper, words);
   if (words.links && !words.sources.empty()) return compile_and_link(wrapper, compiler, words);

@@ -1,8 +1,14 @@
 #include "cli/compiler_words.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
+#include <utility>
+
+#include "base/process.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -37,6 +43,49 @@ bool is_for_linker(std::string_view word) {
 }
 
 }  // namespace
+
+std::vector<std::string> words_of_file(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool inside = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      word += text[++i];
+      inside = true;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+      else word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      inside = true;
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      if (inside) words.push_back(std::exchange(word, {}));
+      inside = false;
+    } else {
+      word += c;
+      inside = true;
+    }
+  }
+  if (inside) words.push_back(word);
+  return words;
+}
+
+std::vector<std::string> with_files_of_words(const std::vector<std::string>& words) {
+  constexpr std::size_t kLimit = 16u << 20;
+  std::vector<std::string> all;
+  for (const std::string& word : words) {
+    const auto content = word.starts_with('@') ? read_file_at(AT_FDCWD, word.substr(1), kLimit, true) : Result<std::string>(Error{});
+    if (!content) {
+      all.push_back(word);
+      continue;
+    }
+    const std::vector<std::string> more = words_of_file(*content);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
 
 CompilerWords understand(const std::vector<std::string>& words) {
   CompilerWords known;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reprise::cli {
@@ -14,6 +15,11 @@ struct CompilerWords {
   std::vector<std::size_t> objects;  // and of those that are linked as they are
   bool links = false;                // the command ends with a program or a shared library
 };
+// Files of words (@file) are replaced by what is in them, as compilers do.
+std::vector<std::string> with_files_of_words(const std::vector<std::string>& words);
+// The words of such a file: separated by white space, with quotes and backslashes.
+std::vector<std::string> words_of_file(std::string_view text);
+
 CompilerWords understand(const std::vector<std::string>& words);
 
 // The words that compile the source at this index, and no other, to this object.

@@ -14,7 +14,7 @@ RANKS = 3
 KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors", "create"]  # arguments of tests/programs/access.c
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 COMPILERS = ["gcc", "clang"]
-LONG = 20  # from so many repetitions on, every level of optimisation is tried, and not one for each kind
+LONG = 20  # from so many repetitions on, every level of optimisation is tried, and not one for each kind; twice as many runs in all
 WRAPPERS = {".c": ("cc", "mpicc", "CC"), ".cpp": ("c++", "mpicxx", "CXX"), ".f90": ("fc", "mpifort", "FC")}
 BEHIND = {"mpicc": {"gcc": "gcc", "clang": "clang"}, "mpicxx": {"gcc": "g++", "clang": "clang++"}, "mpifort": {"gcc": "gfortran"}}
 
@@ -61,27 +61,22 @@ def each_alone(scene, command, ranks=RANKS, repeat=None):
         scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"]}, outputs, f"rank {rank} alone", replay)
 
 
-def levels_for(scene, number):
-    return LEVELS if scene.settings.repeat >= LONG else [LEVELS[number % len(LEVELS)]]
+def each_level(scene, source, compiler, level, *words):
+    levels = LEVELS if scene.settings.repeat >= LONG else [level]
+    for one in levels:
+        command = launch(scene, compiled(scene, source, compiler, one), *words)
+        differs(scene, command, RANKS)
+        each_alone(scene, command, repeat=scene.settings.repeat if len(levels) == 1 else scene.settings.repeat // 2)
+    scene.remark = f"{compiler} {' '.join(levels)}"
 
 
 def kind(name, number, compiler):
-    def function(scene):
-        for level in levels_for(scene, number + (0 if compiler == "gcc" else 2)):
-            command = launch(scene, compiled(scene, "access.c", compiler, level), name)
-            differs(scene, command, RANKS)
-            each_alone(scene, command)
-        scene.remark = f"{compiler} {level}" if scene.settings.repeat < LONG else compiler
-    return function
+    level = LEVELS[(number + COMPILERS.index(compiler) * 2) % len(LEVELS)]
+    return lambda scene: each_level(scene, "access.c", compiler, level, name)
 
 
 def language(source, compiler, level):
-    def function(scene):
-        for one in LEVELS if scene.settings.repeat >= LONG else [level]:
-            command = launch(scene, compiled(scene, source, compiler, one))
-            differs(scene, command, RANKS)
-            each_alone(scene, command)
-    return function
+    return lambda scene: each_level(scene, source, compiler, level)
 
 
 def some(scene):

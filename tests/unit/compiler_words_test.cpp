@@ -34,6 +34,11 @@ TEST(CompilerWords, ALanguageMakesEveryFileASource) {
   EXPECT_EQ(sources(understand({"-xc++", "file.inc", "-x", "none", "b.o"})), (Words{"file.inc"}));
 }
 
+TEST(CompilerWords, FilesOfWords) {
+  EXPECT_EQ(words_of_file(" -DX='a b'\n\"c d\".o e\\ f.c\t'' "), (Words{"-DX=a b", "c d.o", "e f.c", ""}));
+  EXPECT_EQ(with_files_of_words({"@/no/such/file", "a.c"}), (Words{"@/no/such/file", "a.c"}));
+}
+
 TEST(CompilerWords, EachSourceIsCompiledByItself) {
   const CompilerWords words = understand({"-O2", "-DX", "-D", "Y=1", "a.c", "b.c", "c.o", "-L.", "-lown", "-Wl,-rpath,.", "-Xlinker", "-z", "-o", "app"});
   EXPECT_EQ(words_to_compile(words, words.sources[1], "t.o"), (Words{"-O2", "-DX", "-D", "Y=1", "b.c", "-L.", "-c", "-o", "t.o"}));

@@ -4,6 +4,7 @@
 #include "engine/session.hpp"
 #include "frontends/access_modules.hpp"
 #include "frontends/mpi/border/layout.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/border/operation.hpp"
 #include "frontends/mpi/border/requests.hpp"
 #include "frontends/mpi/border/windows.hpp"
@@ -80,6 +81,7 @@ void tell_at_border() {
 }
 
 void leave_border() {
+  forget_all_regions();  // the library takes the memory of windows that nobody has freed
   border_requests().give_back_kept();
   if (const std::uint64_t bytes = bytes_of_shadows(); bytes > 0) Session::get().note("shadow", std::to_string(bytes));
 }

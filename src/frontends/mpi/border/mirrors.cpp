@@ -260,6 +260,10 @@ void forget_region(const void* program) {
   forget([&](const Followed& one) { return one.begin == reinterpret_cast<std::uintptr_t>(program); });
 }
 
+void forget_all_regions() {
+  forget([](const Followed&) { return true; });
+}
+
 void forget_regions(const BorderWindow& window) {
   forget([&](const Followed& one) { return one.window == &window; });
 }

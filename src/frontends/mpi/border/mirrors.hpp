@@ -22,6 +22,7 @@ void free_real_memory(void* memory, std::uint64_t size);
 void follow_region(BorderWindow& window, std::uint32_t region, void* program, std::uint64_t size, engine::Mirror* mirror);
 void forget_region(const void* program);
 void forget_regions(const BorderWindow& window);
+void forget_all_regions();
 
 // Where others see what the program sees at this address; the same if it has no copy.
 void* real_address(const void* program);
