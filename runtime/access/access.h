@@ -79,6 +79,8 @@ struct reprise_access {
 #define REPRISE_ACCESS_MARK "reprise_access_of_this_module"
 /* What modules look for when they are loaded: void reprise_access_module(struct reprise_access*). */
 #define REPRISE_ACCESS_REGISTRATION "reprise_access_module"
+/* The same, when they go. */
+#define REPRISE_ACCESS_END "reprise_access_module_gone"
 
 #ifdef __cplusplus
 }

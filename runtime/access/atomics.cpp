@@ -13,15 +13,33 @@ namespace {
 
 using Wide = unsigned __int128;
 
-// Not every machine has atomic operations of 16 bytes, and libatomic is not everywhere: the program's are all here.
-char g_wide_lock = 0;
-
-struct WideLock {
-  WideLock() {
-    while (__atomic_test_and_set(&g_wide_lock, __ATOMIC_ACQUIRE)) {}
-  }
-  ~WideLock() { __atomic_clear(&g_wide_lock, __ATOMIC_RELEASE); }
-};
+// Compilers leave operations of 16 bytes to libatomic, which is not everywhere. What was there.
+Wide compare_exchange(Wide* at, Wide expected, Wide desired) {
+  auto before_low = static_cast<uint64_t>(expected), before_high = static_cast<uint64_t>(expected >> 64);
+  const auto low = static_cast<uint64_t>(desired), high = static_cast<uint64_t>(desired >> 64);
+#if defined(__x86_64__)
+  __asm__ volatile("lock cmpxchg16b %0" : "+m"(*at), "+a"(before_low), "+d"(before_high) : "b"(low), "c"(high) : "cc", "memory");
+#elif defined(__aarch64__)
+  const uint64_t expected_low = before_low, expected_high = before_high;
+  uint64_t next_low, next_high;
+  uint32_t failed;
+  // Both halves are one only if they are stored again, too.
+  __asm__ volatile(
+      "1: ldaxp %0, %1, [%5]\n"
+      "   cmp %0, %6\n"
+      "   ccmp %1, %7, #0, eq\n"
+      "   csel %2, %8, %0, eq\n"
+      "   csel %3, %9, %1, eq\n"
+      "   stlxp %w4, %2, %3, [%5]\n"
+      "   cbnz %w4, 1b\n"
+      : "=&r"(before_low), "=&r"(before_high), "=&r"(next_low), "=&r"(next_high), "=&r"(failed)
+      : "r"(at), "r"(expected_low), "r"(expected_high), "r"(low), "r"(high)
+      : "cc", "memory");
+#else
+#error "no atomic operation of 16 bytes is known for this processor"
+#endif
+  return static_cast<Wide>(before_high) << 64 | before_low;
+}
 
 template <class Value>
 Value combined(reprise_atomic_kind kind, Value old, Value operand) {
@@ -40,9 +58,13 @@ template <class Value>
 Value perform_now(reprise_atomic_kind kind, Value* at, Value operand, Value expected) {
   constexpr int kOrder = __ATOMIC_SEQ_CST;
   if constexpr (std::is_same_v<Value, Wide>) {
-    const WideLock lock;
-    const Value old = *at;
-    if (kind == REPRISE_ATOMIC_COMPARE_EXCHANGE ? old == expected : kind != REPRISE_ATOMIC_LOAD) *at = combined(kind, old, operand);
+    if (kind == REPRISE_ATOMIC_COMPARE_EXCHANGE) return compare_exchange(at, expected, operand);
+    Value old = compare_exchange(at, 0, 0);
+    while (kind != REPRISE_ATOMIC_LOAD) {
+      const Value found = compare_exchange(at, old, combined(kind, old, operand));
+      if (found == old) break;
+      old = found;
+    }
     return old;
   } else {
     switch (kind) {

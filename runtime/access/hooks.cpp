@@ -9,8 +9,10 @@
 #define HOOK extern "C" __attribute__((visibility("hidden"), noinline))
 
 // Found by its name in the symbol table of a program that is not stripped, and by its section in one that is.
-extern "C" __attribute__((visibility("hidden"), used, section(".reprise_access"))) struct reprise_access reprise_access_of_this_module = {
+extern "C" {
+__attribute__((visibility("hidden"), used, section(".reprise_access"))) struct reprise_access reprise_access_of_this_module = {
     REPRISE_ACCESS_VERSION, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr, nullptr, nullptr, nullptr};
+}
 
 namespace {
 
@@ -21,6 +23,11 @@ __attribute__((constructor(101))) void look_for_follower() {
   if (const auto add = reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, REPRISE_ACCESS_REGISTRATION))) add(&g_access);
 }
 
+__attribute__((destructor(101))) void leave_follower() {
+  using Leave = void (*)(reprise_access*);
+  if (const auto leave = reinterpret_cast<Leave>(dlsym(RTLD_DEFAULT, REPRISE_ACCESS_END))) leave(&g_access);
+}
+
 inline bool is_looked_at(const void* address) { return reinterpret_cast<uintptr_t>(address) - g_access.begin < g_access.span; }
 
 // A range may begin before memory that is followed, and end in it.
@@ -29,44 +36,38 @@ inline bool is_looked_at(const void* address, size_t size) {
   return size > 0 && (at - g_access.begin < g_access.span || (at < g_access.begin && size > g_access.begin - at));
 }
 
-inline bool is_quick(const void* address) { return reinterpret_cast<uintptr_t>(address) - g_access.quick_begin < g_access.quick_span; }
+// All of it: others may have nothing behind it.
+template <size_t kSize>
+inline bool is_quick(const void* address) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(address) - g_access.quick_begin;
+  return at < g_access.quick_span && g_access.quick_span - at >= kSize;
+}
 
 // Beside a store that waits: it is looked at only for that.
 inline bool is_nobodys(const void* address) {
   return reinterpret_cast<uintptr_t>(address) - g_access.followed_begin >= g_access.followed_span && ++g_access.state->idle < REPRISE_IDLE;
 }
 
-struct Words {
-  uint64_t words[2];
-  bool operator==(const Words& other) const { return words[0] == other.words[0] && words[1] == other.words[1]; }
-};
-template <size_t kSize>
-struct Of {
-  using Value = Words;
-};
-template <>
-struct Of<1> {
-  using Value = uint8_t;
-};
-template <>
-struct Of<2> {
-  using Value = uint16_t;
-};
-template <>
-struct Of<4> {
-  using Value = uint32_t;
-};
-template <>
-struct Of<8> {
-  using Value = uint64_t;
-};
+// Loads may have any address, and the program's types.
+#define ANYWHERE __attribute__((may_alias, aligned(1)))
+typedef uint8_t ANYWHERE Value1;
+typedef uint16_t ANYWHERE Value2;
+typedef uint32_t ANYWHERE Value4;
+typedef uint64_t ANYWHERE Value8;
+
+template <class Value>
+inline bool is_as_known(uintptr_t at) {
+  return *reinterpret_cast<const Value*>(at) == *reinterpret_cast<const Value*>(at + g_access.others);
+}
 
 template <size_t kSize>
 inline bool is_as_known(const void* address) {
-  using Value [[gnu::may_alias, gnu::aligned(1)]] = typename Of<kSize>::Value;
-  const auto* const own = static_cast<const Value*>(address);
-  const auto* const others = reinterpret_cast<const Value*>(reinterpret_cast<uintptr_t>(address) + g_access.others);
-  return *own == *others;
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  if constexpr (kSize == 1) return is_as_known<Value1>(at);
+  else if constexpr (kSize == 2) return is_as_known<Value2>(at);
+  else if constexpr (kSize == 4) return is_as_known<Value4>(at);
+  else if constexpr (kSize == 8) return is_as_known<Value8>(at);
+  else return is_as_known<Value8>(at) && is_as_known<Value8>(at + 8);
 }
 
 template <class Value>
@@ -95,7 +96,7 @@ inline void loads(const void* address) {
   if (__builtin_expect(!is_looked_at(address), 1)) return;
   reprise_state* const state = g_access.state;
   if (state->waiting != 0 && !publish_waiting(state)) return g_access.load(address, kSize);
-  if (is_quick(address)) {
+  if (is_quick<kSize>(address)) {
     const uint64_t number = state->loads + 1;
     if (__builtin_expect(is_as_known<kSize>(address) && number != state->next_load, 1)) {
       state->loads = number;
@@ -112,7 +113,7 @@ inline void stores(void* address) {
   if (__builtin_expect(!is_looked_at(address), 1)) return;
   reprise_state* const state = g_access.state;
   if (state->waiting != 0 && !publish_waiting(state)) return g_access.store(address, kSize);
-  if (is_quick(address)) {
+  if (is_quick<kSize>(address)) {
     if (g_access.quick_stores == REPRISE_STORES_ARE_NOBODYS) return;
     if (g_access.quick_stores == REPRISE_STORES_WAIT && g_access.span == UINTPTR_MAX) {
       state->waiting = reinterpret_cast<uintptr_t>(address);

@@ -88,16 +88,16 @@ bool is_clang(const std::string& compiler) {
 
 Words hooks(const Wrapper& wrapper, const std::string& compiler) {
   // The program is not to know: some code is another with the sanitizer.
-  Words added{"-fsanitize=thread"};
+  Words added{"-fsanitize=thread", "-fno-lto"};  // an MPI's wrapper may bring it
   if (wrapper.language != Language::Fortran) added.insert(added.end(), {"-U__SANITIZE_THREAD__", "-fno-builtin-memcpy", "-fno-builtin-memmove", "-fno-builtin-memset"});
-  if (is_clang(compiler)) added.insert(added.end(), {"-mllvm", "-tsan-instrument-read-before-write=1"});
+  if (is_clang(compiler)) added.insert(added.end(), {"-mllvm", "-tsan-instrument-read-before-write=1", "-Wno-unused-command-line-argument"});
   return added;
 }
 
 Words runtime() {
   std::string wrapped = "-Wl";
   for (const char* const name : {"memcpy", "memmove", "memset", "__memcpy_chk", "__memmove_chk", "__memset_chk"}) wrapped += fmt::format(",--wrap={}", name);
-  return {wrapped, value_or_fail(find_access_runtime()), "-ldl"};
+  return {"-fno-lto", wrapped, value_or_fail(find_access_runtime()), "-ldl"};
 }
 
 // --- running it ---------------------------------------------------------------------------------------------------
@@ -168,8 +168,7 @@ int compile(const Wrapper& wrapper, int argc, char** argv) {
   }
   if (find_program(compiler).empty())
     throw UserError(fmt::format("{}: there is no {}; --wrap names another compiler", wrapper.name, printable(compiler)), kNotFound);
-  own = with_files_of_words(own);
-  const CompilerWords words = understand(own);
+  const CompilerWords words = understand(with_files_of_words(own));
   refuse_what_removes_hooks(wrapper, words);
   if (words.links && !words.sources.empty()) return compile_and_link(wrapper, compiler, words);
   Words command{compiler};

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 39> kWithValue = {
 constexpr std::array<std::string_view, 26> kSources = {"c",   "i",   "cc",  "cp",  "cxx", "cpp", "CPP", "c++", "C",   "ii",  "f",   "for", "ftn",
                                                        "f90", "f95", "f03", "f08", "F",   "FOR", "fpp", "FPP", "FTN", "F90", "F95", "F03", "F08"};
 // Those that end before anything is linked, and those that only ask the compiler something.
-constexpr std::array<std::string_view, 6> kWithoutLinking = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"};
+constexpr std::array<std::string_view, 7> kWithoutLinking = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"};
 // What only the linker wants to know.
 constexpr std::array<std::string_view, 6> kForLinker = {"-shared", "-static", "-rdynamic", "-pie", "-no-pie", "-static-libgcc"};
 
@@ -95,7 +95,10 @@ CompilerWords understand(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (is_one_of(word, kWithValue)) {
-      if (word == "-x" && i + 1 < words.size()) language_is_given = words[i + 1] != "none";
+      if (word == "-x" && i + 1 < words.size()) {
+        language_is_given = words[i + 1] != "none";
+        ends_early |= words[i + 1].ends_with("-header");
+      }
       ++i;
       continue;
     }
@@ -122,6 +125,17 @@ std::vector<std::string> words_to_compile(const CompilerWords& words, std::size_
     if (is_one_of(word, kWithValue) && i + 1 < words.all.size()) own.push_back(words.all[++i]);
   }
   own.insert(own.end(), {"-c", "-o", object});
+  // Dependencies are those of what is linked, and beside it.
+  const auto has = [&](std::string_view option) { return std::find(own.begin(), own.end(), option) != own.end(); };
+  if ((has("-MD") || has("-MMD")) && !has("-MF")) {
+    const auto output = std::find(words.all.begin(), words.all.end(), "-o");
+    const std::string target = output != words.all.end() && output + 1 != words.all.end() ? output[1] : "a.out";
+    const std::string& file = words.all[source];
+    const std::size_t slash = file.rfind('/');
+    const std::string stem = file.substr(slash == file.npos ? 0 : slash + 1, file.rfind('.') - (slash == file.npos ? 0 : slash + 1));
+    own.insert(own.end(), {"-MF", words.sources.size() == 1 ? target + ".d" : target + "-" + stem + ".d"});
+    if (!has("-MT") && !has("-MQ")) own.insert(own.end(), {"-MT", target});
+  }
   return own;
 }
 

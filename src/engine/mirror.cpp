@@ -75,6 +75,23 @@ bool Mirror::is_current(std::uint64_t at, std::uint64_t size) const {
   }
 }
 
+bool Mirror::load_whole(std::uint64_t at, std::uint64_t size, std::uint8_t* out) const {
+  const std::uint8_t* const real = real_ + at;
+  const auto load = [&](auto value) {
+    if (!is_aligned(real, sizeof value)) return false;
+    value = __atomic_load_n(reinterpret_cast<const decltype(value)*>(real), __ATOMIC_ACQUIRE);
+    std::memcpy(out, &value, sizeof value);
+    return true;
+  };
+  switch (size) {
+    case 1: return load(std::uint8_t{});
+    case 2: return load(std::uint16_t{});
+    case 4: return load(std::uint32_t{});
+    case 8: return load(std::uint64_t{});
+    default: return false;
+  }
+}
+
 void Mirror::publish(std::uint64_t at, std::uint64_t size) {
   std::uint8_t* const real = real_ + at;
   const std::uint8_t* const program = program_ + at;
@@ -107,8 +124,14 @@ void Mirror::publish_unhooked(std::uint64_t at, std::uint64_t size) {
   });
 }
 
+// Beside what is new, MPI may be writing something for the program at this moment.
 void Mirror::show(std::uint64_t at, const std::uint8_t* bytes, std::uint64_t size) {
-  std::memcpy(program_ + at, bytes, size);
+  if (std::memcmp(agreed_ + at, program_ + at, size) == 0) {
+    std::memcpy(program_ + at, bytes, size);
+  } else {
+    for (std::uint64_t i = 0; i < size; ++i)
+      if (agreed_[at + i] != bytes[i]) program_[at + i] = bytes[i];
+  }
   std::memcpy(agreed_ + at, bytes, size);
 }
 

@@ -30,6 +30,8 @@ class Mirror {
 
   // Is the program about to load what is there?
   bool is_current(std::uint64_t at, std::uint64_t size) const;
+  // What others see there, if that is a number that a processor loads as one.
+  bool load_whole(std::uint64_t at, std::uint64_t size, std::uint8_t* out) const;
   // The program has stored this.
   void publish(std::uint64_t at, std::uint64_t size);
   // The same for whatever it has stored without a hook, here or anywhere.

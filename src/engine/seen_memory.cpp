@@ -81,13 +81,16 @@ void SeenMemory::place(const Touch& touch, std::vector<Place>& out) const {
 }
 
 // What may have changed since the last look, in order and without overlaps.
-std::vector<SeenMemory::Place> SeenMemory::touched() {
+std::vector<SeenMemory::Place> SeenMemory::touched(bool& has_news) {
   std::vector<Place> all;
   for (const Open& one : open_) place(one.touch, all);
   if (everything_ || !all_tell_) {
     for (const auto& [number, region] : regions_) {
       if (region.mirror)
-        for (const Mirror::Range& one : region.mirror->changed_by_others()) all.push_back({number, one.begin, one.end});
+        for (const Mirror::Range& one : region.mirror->changed_by_others()) {
+          all.push_back({number, one.begin, one.end});
+          has_news = true;  // even if it is what was there before the rank itself stored something
+        }
       else if (region.whole) all.push_back({number, 0, region.size});
       else missed_ = true;
     }
@@ -170,10 +173,14 @@ void SeenMemory::look_at(const Place& place, Stretches& stretches, std::vector<s
 }
 
 SeenMemory::Look SeenMemory::look() {
-  const bool has_news = hear();
+  bool has_news = hear();
   Look look;
   Stretches stretches(look.ranges);
-  for (const Place& one : touched()) look_at(one, stretches, look.bytes);
+  for (const Place& one : touched(has_news)) {
+    // What the rank, or MPI for it, has stored there meanwhile is not to be lost.
+    if (Mirror* const mirror = regions_[one.region].mirror) mirror->publish_unhooked(one.begin, one.end - one.begin);
+    look_at(one, stretches, look.bytes);
+  }
   stretches.close();
   // What was looked at before and has not changed since is no news.
   if (!has_news && look.bytes.empty()) look = {};

@@ -144,7 +144,7 @@ class SeenMemory {
     return (end - begin == kBlock ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - begin)) - 1) << begin % kBlock;
   }
   bool hear();  // is anything new under way?
-  std::vector<Place> touched();
+  std::vector<Place> touched(bool& has_news);
   void put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
   void put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
   void forget_complete();

@@ -27,7 +27,8 @@ void put(std::uintptr_t& word, std::uintptr_t value) { std::atomic_ref(word).sto
 
 // A hook of another thread may read these at any moment. What is passed on by mistake is looked at again there.
 void set_filter(reprise_access& module) {
-  const bool all = g_modules.passes_all;
+  // With threads, every access of theirs: none of them may miss one while another changes this.
+  const bool all = g_modules.passes_all || (g_modules.has_threads && g_modules.span > 0);
   put(module.span, 0);
   put(module.begin, all ? 0 : g_modules.begin);
   put(module.span, all ? UINTPTR_MAX : g_modules.span);
@@ -66,7 +67,11 @@ void has_more_threads() {
   if (g_modules.has_threads) return;
   if (g_modules.follower.publish) g_modules.follower.publish();
   g_modules.has_threads = true;
-  set_filters();
+  {
+    const Spin spin(&g_modules.lock);
+    set_filters();
+  }
+  if (g_modules.follower.publish) g_modules.follower.publish();  // so that it is this thread that goes on with what was counted
 }
 
 bool is_threaded() { return g_modules.has_threads; }
@@ -105,4 +110,11 @@ extern "C" __attribute__((visibility("default"))) void reprise_access_module(rep
   module->state = &g_state;
   g_modules.all[g_modules.count++] = module;
   if (g_modules.follower.load) set_filters();
+}
+
+extern "C" __attribute__((visibility("default"))) void reprise_access_module_gone(reprise_access* module) {
+  using namespace reprise::frontends;
+  const reprise::Spin spin(&g_modules.lock);
+  reprise_access** const end = g_modules.all + g_modules.count;
+  g_modules.count = static_cast<std::size_t>(std::remove(g_modules.all, end, module) - g_modules.all);
 }

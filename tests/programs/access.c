@@ -318,6 +318,51 @@ static void create(void) {
   free(memory);
 }
 
+// Loads, messages and puts meet in the same few bytes; what a message brought must not be lost, nor come later than a store behind it.
+static void mixed(void) {
+  enum { kOwn = 8 };
+  MPI_Win attached;
+  volatile int* own = NULL;
+  volatile int* others = NULL;
+  int* const far = (int*)calloc((size_t)world_size, sizeof(int));
+  MPI_Aint size = 0, here = 0, addresses[64];
+  int unit = 0;
+  const int right = (world_rank + 1) % world_size, left = (world_rank + world_size - 1) % world_size;
+  MPI_Win_allocate_shared(kOwn * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, (void*)&own, &window);
+  MPI_Win_shared_query(window, left, &size, &unit, (void*)&others);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &attached);
+  MPI_Win_attach(attached, far, (MPI_Aint)sizeof(int) * world_size);
+  MPI_Get_address(far, &here);
+  MPI_Allgather(&here, 1, MPI_AINT, addresses, 1, MPI_AINT, MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, window);
+  MPI_Win_lock_all(0, attached);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int round = 1; round <= 20; ++round) {
+    const int given = round * 100 + world_rank;
+    long loads = 0;
+    for (int i = 0; i < 5; ++i) own[i % 3] = own[i % 3] + others[i % 3] % 7 + 1;
+    MPI_Sendrecv(&given, 1, MPI_INT, right, 1, (void*)&own[4], 1, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (own[4] != round * 100 + left) die("a message was lost");
+    __atomic_store_n(&own[5], round, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&others[5], __ATOMIC_ACQUIRE) < round) make_progress(++loads);
+    if (others[4] < round * 100) die("a message came late");
+    fold((uint64_t)loads + (uint64_t)others[1]);
+    const int value = round * 10 + world_rank;
+    MPI_Put(&value, 1, MPI_INT, right, addresses[right] + (MPI_Aint)sizeof(int) * world_rank, 1, MPI_INT, attached);
+    own[3] = 0;
+    MPI_Win_flush(right, attached);
+    fold((uint64_t)far[left]);
+    if (round % 5 == 0) say("round %d: %d, %ld loads", round, others[0], loads);
+    while (__atomic_load_n(&others[5], __ATOMIC_ACQUIRE) < round) make_progress(++loads);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Win_unlock_all(attached);
+  MPI_Win_detach(attached, far);
+  MPI_Win_free(&attached);
+  give_up();
+  free(far);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   open_output(argc, argv);
@@ -331,6 +376,7 @@ int main(int argc, char** argv) {
   else if (!strcmp(kind, "copies")) copies();
   else if (!strcmp(kind, "vectors")) vectors();
   else if (!strcmp(kind, "create")) create();
+  else if (!strcmp(kind, "mixed")) mixed();
   else die("no such kind");
   finish();
 }

@@ -11,10 +11,10 @@ from families import differs
 from harness import SOURCES, Case, Failure, Skip, mpi_environment
 
 RANKS = 3
-KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors", "create"]  # arguments of tests/programs/access.c
+KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors", "create", "mixed"]  # arguments of tests/programs/access.c
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 COMPILERS = ["gcc", "clang"]
-LONG = 20  # from so many repetitions on, every level of optimisation is tried, and not one for each kind; twice as many runs in all
+LONG = 20  # from so many repetitions on, every level of optimisation is tried, and not one for each kind
 WRAPPERS = {".c": ("cc", "mpicc", "CC"), ".cpp": ("c++", "mpicxx", "CXX"), ".f90": ("fc", "mpifort", "FC")}
 BEHIND = {"mpicc": {"gcc": "gcc", "clang": "clang"}, "mpicxx": {"gcc": "g++", "clang": "clang++"}, "mpifort": {"gcc": "gfortran"}}
 
@@ -47,8 +47,8 @@ def launch(scene, program, *words, ranks=RANKS):
 
 
 def each_alone(scene, command, ranks=RANKS, repeat=None):
-    """All ranks side by side, and one of them alone."""
-    for turn in range(repeat or scene.settings.repeat):
+    """All ranks side by side, and one of them alone; two recordings per unit of --repeat."""
+    for turn in range(repeat or 2 * scene.settings.repeat):
         shutil.rmtree(scene.dir / "trace", ignore_errors=True)
         result, recorded = scene.record(command, words=("--data", "all", "--fidelity", "access"))
         scene.check_status(result, 0, "record")
@@ -66,13 +66,19 @@ def each_level(scene, source, compiler, level, *words):
     for one in levels:
         command = launch(scene, compiled(scene, source, compiler, one), *words)
         differs(scene, command, RANKS)
-        each_alone(scene, command, repeat=scene.settings.repeat if len(levels) == 1 else scene.settings.repeat // 2)
+        each_alone(scene, command, repeat=2 * scene.settings.repeat // len(levels))
     scene.remark = f"{compiler} {' '.join(levels)}"
 
 
 def kind(name, number, compiler):
     level = LEVELS[(number + COMPILERS.index(compiler) * 2) % len(LEVELS)]
     return lambda scene: each_level(scene, "access.c", compiler, level, name)
+
+
+def threads(scene):
+    command = launch(scene, compiled(scene, "access_threads.c", "gcc", "-O2", more=("-pthread",)))
+    differs(scene, command, RANKS)
+    each_alone(scene, command)
 
 
 def language(source, compiler, level):
@@ -211,7 +217,7 @@ def built(scene):
 def cases(mpi):
     listed = {f"{name}-{compiler}": kind(name, number, compiler) for number, name in enumerate(KINDS) for compiler in COMPILERS}
     listed |= {f"c++-{compiler}": language("access_cxx.cpp", compiler, level) for compiler, level in (("gcc", "-O3"), ("clang", "-O1"))}
-    listed |= {"fortran": language("access_fortran.f90", "gcc", "-O2"), "some-ranks": some, "writers": writers, "refused": refused, "built": built}
+    listed |= {"fortran": language("access_fortran.f90", "gcc", "-O2"), "some-ranks": some, "threads": threads, "writers": writers, "refused": refused, "built": built}
     if mpi == "openmpi":  # MPICH has no OpenSHMEM, and loses what coarrays put (docs/library-bugs.md)
         listed |= {"shmem": shmem, "coarrays": coarrays}
     return [Case("access", mpi, name, function) for name, function in listed.items()]

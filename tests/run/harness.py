@@ -332,9 +332,9 @@ class Scene:
                            trace or self.dir / "trace"], limit)
         return result, self.outputs()
 
-    def check_solo(self, recorded, ranks, status=0, trace=None):
-        """Every rank alone gives what it gave then, and nobody else gives anything. So do all of them side by side."""
-        for rank in range(ranks):
+    def check_solo(self, recorded, ranks, status=0, trace=None, alone=None):
+        """Every rank alone (or only those) gives what it gave then, and nobody else gives anything. So do all of them side by side."""
+        for rank in range(ranks) if alone is None else alone:
             replay, outputs = self.solo(rank, trace)
             self.check_status(replay, status, f"rank {rank} alone")
             name = f"out-{rank}.txt"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/session.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/border/operation.hpp"
 
 namespace reprise::shmem {
@@ -49,6 +50,7 @@ bool records() { return engine::mode() == engine::Mode::Record && Session::get()
 void log_brought(const Elements& elements) {
   const std::uint64_t size = elements.bytes();
   if (size == 0 || !records()) return;
+  elements.visit([](const std::uint8_t* from, std::size_t bytes) { mpi::publish_written(from, bytes); });
   if (!elements.is_solid()) return Session::get().data().add(DataKind::Call, kNoError, {&size, 1}, runs_of(elements));
   const DataRun whole{elements.address, size};
   Session::get().data().add(DataKind::Call, kNoError, {&size, 1}, {&whole, 1});
@@ -60,7 +62,10 @@ void log_brought(const std::vector<Elements>& all) {
   std::vector<DataRun> runs;
   for (const Elements& one : all) {
     parts.push_back(one.bytes());
-    one.visit([&](const std::uint8_t* from, std::size_t size) { runs.push_back({from, size}); });
+    one.visit([&](const std::uint8_t* from, std::size_t size) {
+      mpi::publish_written(from, size);
+      runs.push_back({from, size});
+    });
   }
   Session::get().data().add(DataKind::Call, kNoError, parts, runs);
 }

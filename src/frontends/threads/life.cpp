@@ -155,6 +155,7 @@ void reprise::threads::stage_life() {
 
 int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attributes, Routine routine, void* argument,
                                   const void* caller) {
+  if (reprise::sys::called_by_program(caller)) reprise::frontends::has_more_threads();
   if (!is_followed(caller)) {
     if (!reprise::sys::called_by_program(caller)) return make_library_thread(thread, attributes, routine, argument);
     const bool explored = Session::get().configuration().mode == Mode::Explore;
@@ -163,7 +164,6 @@ int reprise::threads::make_thread(pthread_t* thread, const pthread_attr_t* attri
     leave_threads_to_nodes();
     return g_create(thread, attributes, routine, argument);
   }
-  reprise::frontends::has_more_threads();
   const bool explored = begin_staging();
   // An explored rank's main thread may end before the others do.
   if (explored && reprise::engine::t_stream->number == 0)

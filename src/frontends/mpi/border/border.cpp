@@ -81,7 +81,9 @@ void tell_at_border() {
 }
 
 void leave_border() {
-  forget_all_regions();  // the library takes the memory of windows that nobody has freed
+  // The library takes the memory of windows that nobody has freed.
+  forget_all_regions();
+  g_looks = false;
   border_requests().give_back_kept();
   if (const std::uint64_t bytes = bytes_of_shadows(); bytes > 0) Session::get().note("shadow", std::to_string(bytes));
 }

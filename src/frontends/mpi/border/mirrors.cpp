@@ -33,8 +33,6 @@ using Table = std::vector<Followed>;
 
 std::atomic<const Table*> g_table{nullptr};  // in order; never changed once it is here, and kept while other threads may read it
 std::atomic_flag g_table_lock;
-std::atomic<int> g_waiting{0};  // threads
-
 // What modules keep by themselves while the program has one thread; afterwards each thread has its own.
 thread_local reprise_state t_state_of_thread __attribute__((tls_model("initial-exec"))) = {0, UINT64_MAX, 0, 0, 0};
 thread_local bool t_begun __attribute__((tls_model("initial-exec"))) = false;
@@ -109,7 +107,9 @@ __attribute__((noinline)) void look_at_load(const Stretch& load) {
   const Spin spin(&memory.window->lock);
   memory.mirror->publish_unhooked(load.at, load.size);
   if (memory.mirror->is_current(load.at, load.size)) return;
-  const SeenMemory::Look look = memory.window->seen->look_there(memory.region, load.at, load.at + load.size);
+  std::uint8_t whole[8];
+  const bool is_whole = memory.mirror->load_whole(load.at, load.size, whole);
+  const SeenMemory::Look look = memory.window->seen->look_there(memory.region, load.at, load.at + load.size, is_whole ? whole : nullptr);
   if (engine::mode() == Mode::Record) log_load(memory, look);
 }
 
@@ -120,6 +120,7 @@ __attribute__((noinline)) void show_at_load() {
   const bool more = Session::get().values().loaded(looks_so_far(), next);
   state().next_load = more ? static_cast<std::uint64_t>(next.field(3)) : UINT64_MAX;
   if (more) t_next_entry = std::move(next);
+  else take_late_looks();
 }
 
 void count_load(const Stretch& load) {
@@ -149,7 +150,6 @@ void publish() {
     if (!store.memory->window->segments.empty()) tell_store(*store.memory->window, store.at, store.size);
     store.memory->mirror->publish(store.at, store.size);
   }
-  if (frontends::is_threaded() && g_waiting.fetch_sub(1, std::memory_order_relaxed) == 1) frontends::pass_followed_accesses();
 }
 
 // Stores come in series: not after each one.
@@ -178,7 +178,7 @@ void on_store(void* address, std::size_t size) {
   own.waiting = reinterpret_cast<std::uintptr_t>(address);
   own.waiting_size = size;
   own.idle = 0;
-  if (!frontends::is_threaded() || g_waiting.fetch_add(1, std::memory_order_relaxed) == 0) frontends::pass_all_accesses();
+  if (!frontends::is_threaded()) frontends::pass_all_accesses();
 }
 
 void on_atomic(void* address, reprise_atomic* one) {
@@ -215,6 +215,8 @@ void use_table(const Table& table) {
   std::sort(sorted->begin(), sorted->end(), [](const Followed& a, const Followed& b) { return a.begin < b.begin; });
   const Table* const before = g_table.exchange(sorted, std::memory_order_acq_rel);
   if (!frontends::is_threaded()) delete before;
+  constexpr std::uintptr_t kLargest = 16;  // access, which may begin before the memory and end in it
+  begin -= std::min(begin, kLargest - 1);
   if (table.empty()) begin = end = 0;
   frontends::follow_accesses({&on_load, &on_store, &on_atomic, &publish_waiting}, begin, end);
 }
@@ -281,6 +283,14 @@ void* real_address(const void* program) {
 void show_real_bytes(const void* program, std::uint64_t size) {
   const Stretch at = find(program, size);
   if (at.memory && at.memory->mirror) at.memory->mirror->show(at.at, at.memory->mirror->real() + at.at, at.size);
+}
+
+void publish_written(const void* program, std::uint64_t size) {
+  if (!Session::get().configuration().access) return;
+  const Stretch at = find(program, size);
+  if (!at.memory || !at.memory->mirror) return;
+  const Spin spin(&at.memory->window->lock);
+  at.memory->mirror->publish_unhooked(at.at, at.size);
 }
 
 void publish_unhooked(BorderWindow& window) {

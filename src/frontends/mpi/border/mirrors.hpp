@@ -31,6 +31,8 @@ void show_real_bytes(const void* program, std::uint64_t size);
 
 // The store behind the last hook has happened.
 void publish_waiting();
+// So has what a call has written for the program, wherever that was.
+void publish_written(const void* program, std::uint64_t size);
 // So has whatever code without hooks has stored in this window.
 void publish_unhooked(BorderWindow& window);
 
@@ -40,6 +42,8 @@ void count_no_loads();
 void count_loads_anew();
 // Which look comes next: entries say behind which one a load was.
 std::int64_t looks_so_far();
+// Replaying, behind the last load that showed something: what is shown before the next call.
+void take_late_looks();
 void show_look(const engine::DataEntry& entry);
 
 }  // namespace reprise::mpi

@@ -5,6 +5,7 @@
 
 #include "base/address_remains.hpp"
 #include "engine/session.hpp"
+#include "frontends/mpi/border/mirrors.hpp"
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/files.hpp"
 #include "frontends/mpi/border/requests.hpp"
@@ -200,6 +201,7 @@ void Operation::add_entry(DataKind kind, const std::int64_t* first, std::size_t 
       runs.push_back({from, size});
     });
   }
+  for (const DataRun& run : runs) publish_written(run.from, run.size);
   Session::get().data().add(kind, {fields, count}, parts, runs);
 }
 

@@ -135,10 +135,13 @@ void look_before_call() {
 
 // The first of several: what the program read before may be why it makes them.
 void look_before_access() {
+  publish_waiting();
+  count_no_loads();
   if (!t_accessing) look_before_call();
 }
 
 void look_at_windows() {
+  publish_waiting();  // of a call that has not looked before
   ++t_looks;
   t_accessing = false;
   if (engine::mode() == Mode::Record && anything_new()) {
@@ -157,6 +160,10 @@ void pass_look() {
 }
 
 std::int64_t looks_so_far() { return t_looks; }
+
+void take_late_looks() {
+  for (engine::DataEntry entry; Session::get().values().seen(t_looks, entry);) t_late.push_back(std::move(entry));
+}
 
 void show_look(const engine::DataEntry& entry) { show_look(entry, seen_windows()); }
 
