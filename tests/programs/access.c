@@ -11,6 +11,7 @@ static MPI_Win window;
 static void* allocate(size_t bytes) {
   void* memory = NULL;
   MPI_Win_allocate((MPI_Aint)bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  memset(memory, 0, bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Win_lock_all(0, window);
   return memory;
@@ -22,6 +23,7 @@ static void* share(size_t bytes) {
   MPI_Aint size = 0;
   int unit = 0;
   MPI_Win_shared_query(window, 0, &size, &unit, &memory);
+  if (world_rank == 0) memset(memory, 0, bytes);
   MPI_Win_lock_all(0, window);
   MPI_Barrier(MPI_COMM_WORLD);
   return memory;
@@ -334,6 +336,7 @@ static void mixed(void) {
   MPI_Win_attach(attached, far, (MPI_Aint)sizeof(int) * world_size);
   MPI_Get_address(far, &here);
   MPI_Allgather(&here, 1, MPI_AINT, addresses, 1, MPI_AINT, MPI_COMM_WORLD);
+  for (int i = 0; i < kOwn; ++i) own[i] = 0;
   MPI_Win_lock_all(0, window);
   MPI_Win_lock_all(0, attached);
   MPI_Barrier(MPI_COMM_WORLD);

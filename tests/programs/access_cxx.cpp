@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <numeric>
 #include <vector>
@@ -21,6 +22,7 @@ class Window {
     MPI_Aint size = 0;
     int unit = 0;
     if (shared) MPI_Win_shared_query(window_, 0, &size, &unit, &memory_);
+    if (!shared || world_rank == 0) std::memset(memory_, 0, bytes);
     MPI_Win_lock_all(0, window_);
     MPI_Barrier(MPI_COMM_WORLD);
   }

@@ -31,8 +31,9 @@ contains
     integer, pointer, volatile :: own
     integer :: round, loads
     integer, target :: now
-    call MPI_Win_allocate(8_MPI_ADDRESS_KIND, 1, MPI_INFO_NULL, MPI_COMM_WORLD, base, win)
+    call MPI_Win_allocate(16_MPI_ADDRESS_KIND, 1, MPI_INFO_NULL, MPI_COMM_WORLD, base, win)
     call c_f_pointer(base, own)
+    own = 0
     call MPI_Win_lock_all(0, win)
     call MPI_Barrier(MPI_COMM_WORLD)
     loads = 0
@@ -68,6 +69,7 @@ contains
     integer :: round, target
     call MPI_Win_allocate(length * 8_MPI_ADDRESS_KIND, 8, MPI_INFO_NULL, MPI_COMM_WORLD, base, win)
     call c_f_pointer(base, own, [length])
+    own = 0
     call MPI_Win_lock_all(0, win)
     call MPI_Barrier(MPI_COMM_WORLD)
     do round = 1, rounds
@@ -97,6 +99,7 @@ contains
     call MPI_Win_allocate_shared(bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, base, win)
     call MPI_Win_shared_query(win, 0, bytes, unit, base)
     call c_f_pointer(base, shared, [length])
+    if (me == 0) shared = 0
     call MPI_Win_lock_all(0, win)
     call MPI_Barrier(MPI_COMM_WORLD)
     do round = 1, 10 * rounds

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   open_output(argc, argv);
   MPI_Win_allocate(kSlots * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, (void*)&slots, &window);
+  memset((void*)slots, 0, kSlots * sizeof(long));
   MPI_Win_lock_all(0, window);
   MPI_Barrier(MPI_COMM_WORLD);
   long before = 0;
