@@ -45,13 +45,13 @@ bool is_aligned(const std::uint8_t* at, std::uint64_t size) { return reinterpret
 
 }  // namespace
 
-Mirror::Mirror(void* real, std::uint64_t size, void* program)
+Mirror::Mirror(void* real, std::uint64_t size, Copy kind, void* program)
     : real_(static_cast<std::uint8_t*>(real)),
-      program_(program ? static_cast<std::uint8_t*>(program) : map(size)),
+      program_(kind == Copy::Made ? map(size) : static_cast<std::uint8_t*>(program)),
       agreed_(map(size)),
       size_(size),
-      owns_program_(!program) {
-  if (!is_made() || !program) return;
+      owns_program_(kind == Copy::Made) {
+  if (!is_made() || kind != Copy::TheProgramHas) return;
   std::memcpy(real_, program_, size);
   std::memcpy(agreed_, program_, size);
 }

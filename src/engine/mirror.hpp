@@ -15,9 +15,10 @@ namespace reprise::engine {
 
 class Mirror {
  public:
-  // The copy may be memory that the program has; then both are the same after this. Otherwise it is made, and begins with zeros, as
-  // in a replay.
-  Mirror(void* real, std::uint64_t size, void* program = nullptr);
+  // The copy may be memory that the program has; then both are the same after this. Otherwise it begins with zeros, as in a replay, and
+  // lies where there is room, or in zeros that were made for it.
+  enum class Copy { Made, OfZeros, TheProgramHas };
+  Mirror(void* real, std::uint64_t size, Copy kind = Copy::Made, void* program = nullptr);
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;

@@ -30,7 +30,7 @@ TEST(Mirror, OnlyWhatOthersWroteIsShown) {
 TEST(Mirror, StoresArePublished) {
   std::vector<std::uint8_t> real(200);
   std::vector<std::uint8_t> own(200, 3);
-  Mirror mirror(real.data(), real.size(), own.data());
+  Mirror mirror(real.data(), real.size(), Mirror::Copy::TheProgramHas, own.data());
   EXPECT_EQ(real, own) << "the program's memory as it was";
   own[9] = 5;
   mirror.publish(8, 2);

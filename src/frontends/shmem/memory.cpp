@@ -89,10 +89,20 @@ void* Memory::add(void* base, std::uint64_t size) {
   void* program = base;
   if (window_->seen) {
     const std::uint32_t region = window_->seen->add_region(base, size);
-    if (mpi::follows_accesses()) program = mpi::follow_memory(*window_, region, base, size, Session::get().solo());
+    if (mpi::follows_accesses()) program = follow(region, base, size);
   }
   objects_[reinterpret_cast<std::uintptr_t>(program)] = {size, made_};
   return program;
+}
+
+// The copies of an object lie at the same distance from it on all PEs, since programs may well exchange addresses.
+void* Memory::follow(std::uint32_t region, void* base, std::uint64_t size) {
+  constexpr std::uintptr_t kDistance = std::uintptr_t{1} << 36;
+  if (Session::get().solo()) return mpi::follow_memory(*window_, region, base, size, true);
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(base) + kDistance;
+  if (!cover_pages(address, size)) return mpi::follow_memory(*window_, region, base, size, false);
+  std::memset(reinterpret_cast<void*>(address), 0, size);
+  return mpi::follow_memory(*window_, region, base, size, false, 0, engine::Mirror::Copy::OfZeros, reinterpret_cast<void*>(address));
 }
 
 std::uint64_t Memory::remove(const void* base) {
@@ -127,11 +137,23 @@ bool Memory::cover(std::uintptr_t begin, std::uintptr_t end) {
   return true;
 }
 
-void* Memory::place(std::uintptr_t address, std::uint64_t size) {
+namespace {
+
+Range pages_of(std::uintptr_t address, std::uint64_t size) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = address & ~(page - 1);
-  const std::uintptr_t end = (address + size + page - 1) & ~(page - 1);
-  if (end > begin && cover(begin, end)) {
+  return {address & ~(page - 1), (address + size + page - 1) & ~(page - 1)};
+}
+
+}  // namespace
+
+bool Memory::cover_pages(std::uintptr_t address, std::uint64_t size) {
+  const auto [begin, end] = pages_of(address, size);
+  return end > begin && cover(begin, end);
+}
+
+void* Memory::place(std::uintptr_t address, std::uint64_t size) {
+  const auto [begin, end] = pages_of(address, size);
+  if (cover_pages(address, size)) {
     std::memset(reinterpret_cast<void*>(address), 0, size);
     return reinterpret_cast<void*>(address);
   }

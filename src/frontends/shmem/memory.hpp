@@ -47,11 +47,13 @@ class Memory {
     std::uint32_t number = 0;
   };
   bool cover(std::uintptr_t begin, std::uintptr_t end);
+  bool cover_pages(std::uintptr_t address, std::uint64_t size);
+  void* follow(std::uint32_t region, void* base, std::uint64_t size);
 
   std::shared_ptr<mpi::BorderWindow> window_;
   std::map<std::uintptr_t, Object> objects_;
   std::uint32_t made_ = 0;
-  std::map<std::uintptr_t, std::uintptr_t> mapped_;  // solo: from, to
+  std::map<std::uintptr_t, std::uintptr_t> mapped_;  // for objects of a replay, or copies: from, to
 };
 
 Memory& memory();

@@ -89,15 +89,7 @@ void tell_store(BorderWindow& window, std::uint64_t at, std::uint64_t size) {
 }
 
 void log_load(const Followed& memory, const SeenMemory::Look& look) {
-  if (!look.any()) return;
-  Session& session = Session::get();
-  const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
-  const std::int64_t fields[] = {looks_so_far(), memory.window->number, event, static_cast<std::int64_t>(state().loads)};
-  const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
-  const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
-                                  {look.bytes.data(), look.bytes.size()},
-                                  {look.touches.data(), look.touches.size()}};
-  session.data().add(engine::DataKind::Loaded, fields, parts, runs);
+  add_look(engine::DataKind::Loaded, *memory.window, look, static_cast<std::int64_t>(state().loads));
 }
 
 // Others have written there, or code of the program without hooks.

@@ -40,7 +40,9 @@ void publish_unhooked(BorderWindow& window);
 void count_no_loads();
 // Loads of this thread since its last call that could show something, and the next one that showed something.
 void count_loads_anew();
-// Which look comes next: entries say behind which one a load was.
+// What the look, or a load behind it, has found: an entry of the data.
+void add_look(engine::DataKind kind, const BorderWindow& window, const engine::SeenMemory::Look& look, std::int64_t last_field);
+// Entries say behind which look a load was.
 std::int64_t looks_so_far();
 // Replaying, behind the last load that showed something: what is shown before the next call.
 void take_late_looks();

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/border/border.hpp"
 #include "frontends/mpi/border/mirrors.hpp"
@@ -45,12 +44,6 @@ std::vector<std::int64_t> ask_library(MPI_Win win, int ranks, std::uint8_t*& mem
   return facts;
 }
 
-std::shared_ptr<BorderWindow> find(MPI_Win win) {
-  const Spin spin(&windows().lock);
-  const auto found = windows().all.find(handle_key(win));
-  return found == windows().all.end() ? nullptr : found->second;
-}
-
 }  // namespace
 
 // Whoever tells others what it does, does so together with them.
@@ -81,7 +74,7 @@ void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory,
   if (solo) all = static_cast<std::uint8_t*>(make_real_memory(std::max<std::uint64_t>(size, 1)));
   // As any other window first, but without its memory.
   window_made(win, comm, {MPI_WIN_FLAVOR_SHARED, nullptr, 0, memory.unit}, solo);
-  const auto window = find(win);
+  const auto window = find_window(win);
   if (!window || !window->seen) return memory.base;
   window->is_allocated = true;
   window->base = all;
@@ -94,13 +87,13 @@ void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory,
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i)
     window->segments.push_back({facts[1 + 3 * i], facts[2 + 3 * i], facts[3 + 3 * i]});
   if (size == 0) return memory.base;
-  window->program_memory = follow_memory(*window, 0, all, size, solo, nullptr, static_cast<std::uint64_t>(origin));
+  window->program_memory = follow_memory(*window, 0, all, size, solo, static_cast<std::uint64_t>(origin));
   window->program_base = static_cast<std::uint8_t*>(window->program_memory) + origin;
   return window->program_base;
 }
 
 bool answer_shared_query(MPI_Win win, int rank, MPI_Aint* size, std::int64_t* unit, void* base) {
-  const auto window = find(win);
+  const auto window = find_window(win);
   if (!window || window->segments.empty()) return false;
   const auto& all = window->segments;
   auto found = all.begin() + std::max(rank, 0);
@@ -114,7 +107,7 @@ bool answer_shared_query(MPI_Win win, int rank, MPI_Aint* size, std::int64_t* un
 
 void show_window_base(MPI_Win win, int keyval, void* value, const int* flag) {
   if (keyval != MPI_WIN_BASE || !*flag) return;
-  if (const auto window = find(win); window && window->program_base) *static_cast<void**>(value) = window->program_base;
+  if (const auto window = find_window(win); window && window->program_base) *static_cast<void**>(value) = window->program_base;
 }
 
 void* memory_for_library(void* base, MPI_Aint size, bool solo) {

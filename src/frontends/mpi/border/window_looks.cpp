@@ -31,15 +31,7 @@ void log_look(BorderWindow& window, std::int64_t certainty = 0) {
   const SeenMemory::Look look = window.seen->look();
   if (window.seen->take_missed())
     not_solo("so many accesses between two calls, or from another machine, that those to static data could not be told");
-  if (!look.any()) return;
-  Session& session = Session::get();
-  const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
-  const std::int64_t fields[] = {t_looks, window.number, event, certainty};
-  const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
-  const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
-                                  {look.bytes.data(), look.bytes.size()},
-                                  {look.touches.data(), look.touches.size()}};
-  session.data().add(engine::DataKind::Seen, fields, parts, runs);
+  add_look(engine::DataKind::Seen, window, look, certainty);
 }
 
 void show_look(const engine::DataEntry& entry, const std::vector<std::shared_ptr<BorderWindow>>& all) {
@@ -157,6 +149,18 @@ void pass_look() {
   t_accessing = true;
   if (engine::mode() == Mode::Replay) show_looks();
   if (Session::get().configuration().access) count_loads_anew();
+}
+
+void add_look(engine::DataKind kind, const BorderWindow& window, const SeenMemory::Look& look, std::int64_t last_field) {
+  if (!look.any()) return;
+  Session& session = Session::get();
+  const auto event = static_cast<std::int64_t>(session.recorder().events()) - 1;
+  const std::int64_t fields[] = {t_looks, window.number, event, last_field};
+  const std::uint64_t parts[] = {look.ranges.size(), look.bytes.size(), look.touches.size()};
+  const engine::DataRun runs[] = {{look.ranges.data(), look.ranges.size()},
+                                  {look.bytes.data(), look.bytes.size()},
+                                  {look.touches.data(), look.touches.size()}};
+  session.data().add(kind, fields, parts, runs);
 }
 
 std::int64_t looks_so_far() { return t_looks; }

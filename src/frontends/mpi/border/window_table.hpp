@@ -17,6 +17,7 @@ struct Windows {
   std::uint64_t shadows = 0;               // bytes, of windows that are gone
 };
 Windows& windows();
+std::shared_ptr<BorderWindow> find_window(MPI_Win win);
 
 // What ranks that are replayed together count accesses with (Companions).
 inline constexpr std::uint64_t kAccesses = UINT64_MAX;

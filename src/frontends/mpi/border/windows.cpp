@@ -25,15 +25,15 @@ Windows& windows() {
   return *one;
 }
 
-namespace {
-
-constexpr std::size_t kMostRuns = 64;  // of one access that are told one by one
-
-std::shared_ptr<BorderWindow> find(MPI_Win win) {
+std::shared_ptr<BorderWindow> find_window(MPI_Win win) {
   const Spin spin(&windows().lock);
   const auto found = windows().all.find(handle_key(win));
   return found == windows().all.end() ? nullptr : found->second;
 }
+
+namespace {
+
+constexpr std::size_t kMostRuns = 64;  // of one access that are told one by one
 
 // --- who listens ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +144,8 @@ void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool s
     }
     // Not a dynamic one: the program tells others the addresses of its own memory. It is followed at synchronisations.
     if (follows_accesses() && !window->by_address && size > 0) {
-      program = window->program_base = window->program_memory = follow_memory(*window, 0, memory.base, size, solo, memory.program);
+      program = window->program_base = window->program_memory = follow_memory(
+          *window, 0, memory.base, size, solo, 0, memory.program ? engine::Mirror::Copy::TheProgramHas : engine::Mirror::Copy::Made, memory.program);
     }
   }
   if (solo) {
@@ -156,10 +157,11 @@ void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool s
   return program;
 }
 
-void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, void* program, std::uint64_t origin) {
+void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, std::uint64_t origin,
+                    engine::Mirror::Copy copy, void* program) {
   engine::Mirror* mirror = nullptr;
   if (!solo) {
-    auto made = std::make_unique<engine::Mirror>(real, size, program);
+    auto made = std::make_unique<engine::Mirror>(real, size, copy, program);
     if (!made->is_made()) {
       not_solo("there was no memory for a copy of a window");
       return program ? program : real;
@@ -184,7 +186,7 @@ BorderWindow::~BorderWindow() {
 }
 
 void window_goes(MPI_Win win) {
-  const auto window = find(win);
+  const auto window = find_window(win);
   if (!window) return;
   publish_waiting();
   publish_unhooked(*window);
@@ -193,21 +195,21 @@ void window_goes(MPI_Win win) {
 }
 
 void memory_attached(MPI_Win win, void* base, MPI_Aint size) {
-  const auto window = find(win);
+  const auto window = find_window(win);
   if (!window || !window->seen) return;
   const Spin spin(&window->lock);
   window->seen->add_region(base, static_cast<std::uint64_t>(size));
 }
 
 void memory_detached(MPI_Win win, const void* base) {
-  const auto window = find(win);
+  const auto window = find_window(win);
   if (!window || !window->seen) return;
   const Spin spin(&window->lock);
   window->seen->remove_region(base);
 }
 
 int group_of_window(MPI_Win win, MPI_Group* group) {
-  const auto window = find(win);
+  const auto window = find_window(win);
   return give_group(window ? window->members : virtual_world::Group(), group);
 }
 
@@ -237,7 +239,7 @@ void BorderWindow::tell_completion(Peer& peer) {
 }
 
 WindowAccess::WindowAccess(MPI_Win win, int target, MPI_Aint disp, MPI_Count count, MPI_Datatype type)
-    : window_(find(win)), target_(target), disp_(disp), count_(count), type_(type), follows_values_(follows_values()) {
+    : window_(find_window(win)), target_(target), disp_(disp), count_(count), type_(type), follows_values_(follows_values()) {
   operation_.at(win);
 }
 
@@ -335,7 +337,7 @@ bool makes_stores_visible(const BorderWindow& window, int target) {
 }  // namespace
 
 WindowCompletion::WindowCompletion(MPI_Win win, int target, Where where)
-    : window_(find(win)), target_(target), where_(where), follows_values_(follows_values()) {
+    : window_(find_window(win)), target_(target), where_(where), follows_values_(follows_values()) {
   operation_.at(win);
   if (!window_) return;
   const Spin spin(&window_->lock);

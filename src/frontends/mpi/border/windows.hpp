@@ -159,9 +159,9 @@ struct WindowMemory {
 };
 // Where the program finds its memory.
 void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
-// Access by access: where the program finds this region of a window. `program`: it has it already. `origin`: see SeenMemory.
-void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, void* program = nullptr,
-                    std::uint64_t origin = 0);
+// Access by access: where the program finds this region of a window. `origin`: see SeenMemory; `copy` and `program`: see Mirror.
+void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, std::uint64_t origin = 0,
+                    engine::Mirror::Copy copy = engine::Mirror::Copy::Made, void* program = nullptr);
 void forget_memory(BorderWindow& window, const void* program);
 // Whose windows of shared memory can be followed; what the program sees of them (shared_windows.cpp).
 bool follows_shared_memory();
