@@ -3,7 +3,7 @@
 set -euo pipefail
 
 packages=(
-  g++ gfortran cmake ninja-build pkg-config python3 python3-mpi4py
+  g++ gfortran clang cmake ninja-build pkg-config python3 python3-mpi4py
   openmpi-bin libopenmpi-dev mpich libmpich-dev
   libzstd-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev libelf-dev
   libgtest-dev
