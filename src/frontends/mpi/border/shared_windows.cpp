@@ -2,8 +2,6 @@
 //
 // The segments of all ranks lie in one stretch of memory, often one behind the other, and a program may go from one to the next. So
 // the copy that the program sees is one stretch, too, with everything where it was.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -63,6 +61,7 @@ void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory,
   if (!solo) facts = ask_library(win, ranks, all);
   if (facts.empty()) {
     not_solo("a window of shared memory whose segments the library does not tell");
+    window_made(win, comm, {MPI_WIN_FLAVOR_SHARED, nullptr, 0, memory.unit}, solo);  // the others wait for it
     return memory.base;
   }
   description.fills(facts.data(), static_cast<MPI_Count>(room * sizeof(std::int64_t)), handles().byte);
