@@ -19,12 +19,15 @@ class ThreadWait {
     std::uint64_t mark = 0;  // what the front end wants to know again
   };
 
+  // The facts are stored with release: whoever sees one of them sees that the wait before it is over, and does not
+  // take them for those of that wait.
   void begin(const Facts& facts) {
-    function_.store(facts.function, std::memory_order_relaxed);
-    object_.store(facts.object, std::memory_order_relaxed);
-    caller_.store(facts.caller, std::memory_order_relaxed);
-    mark_.store(facts.mark, std::memory_order_relaxed);
-    sequence_.store((sequence_.load(std::memory_order_relaxed) | 1) + (is_waiting() ? 2 : 0), std::memory_order_seq_cst);
+    end();
+    function_.store(facts.function, std::memory_order_release);
+    object_.store(facts.object, std::memory_order_release);
+    caller_.store(facts.caller, std::memory_order_release);
+    mark_.store(facts.mark, std::memory_order_release);
+    sequence_.store(sequence_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   }
   void end() {
     if (is_waiting()) sequence_.store(sequence_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
