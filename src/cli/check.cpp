@@ -20,6 +20,8 @@
 #include "cli/trace_dir.hpp"
 #include "flow/checker.hpp"
 #include "flow/counterparts.hpp"
+#include "flow/merged_logs.hpp"
+#include "flow/tracker.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -33,17 +35,17 @@ struct Options {
   bool no_reproducers = false;
 };
 
-constexpr int kTurn = 256;  // events of one rank, before the next one has its turn
-
 struct Found {
   flow::Verdict verdict;
   std::vector<flow::IntentionLog> logs;  // what is found points into them
   std::map<std::uint32_t, std::size_t> log_of;  // of a rank
   std::vector<std::string> troubles;     // logs that cannot be read, or not to their ends
+  std::map<std::string, flow::FollowedBytes> followed;  // through the library
+  std::map<std::string, std::uint64_t> lost;
+  std::uint64_t movements = 0;
 };
 
-// All ranks at the same pace, so that little has to be kept.
-Found look(const OpenTrace& trace, bool ended_well) {
+Found look(const OpenTrace& trace, bool ended_well, bool follows) {
   Found found;
   flow::Checker checker(trace.manifest.ranks);
   std::vector<bool> cut_off(trace.manifest.ranks, !ended_well);
@@ -59,23 +61,21 @@ Found look(const OpenTrace& trace, bool ended_well) {
     found.log_of[rank] = found.logs.size();
     found.logs.push_back(std::move(*log));
   }
-  while (!open.empty()) {
-    for (std::size_t i = 0; i < open.size();) {
-      const auto [rank, number] = open[i];
-      bool is_over = false;
-      for (int turn = 0; turn < kTurn && !is_over; ++turn) {
-        auto event = found.logs[number].next();
-        if (!event) {
-          found.troubles.push_back(event.error().what);
-          cut_off[rank] = true;
-        }
-        is_over = !event || !*event;
-        if (!is_over) checker.add(rank, std::move(**event));
-      }
-      if (is_over) open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
-      else ++i;
-    }
-  }
+  std::vector<flow::LogOfRank> logs;
+  for (const auto& [rank, number] : open) logs.push_back({rank, &found.logs[number]});
+  flow::Tracker tracker(trace.manifest.ranks, nullptr);
+  flow::read_merged(logs, {[&](const flow::Event& event) { return tracker.is_ready(event); },
+                           [&](std::uint32_t rank, flow::Event event) {
+                             if (follows) tracker.add(rank, event);
+                             checker.add(rank, std::move(event));
+                           },
+                           [&](std::uint32_t rank, const Error& error) {
+                             found.troubles.push_back(error.what);
+                             cut_off[rank] = true;
+                           }});
+  found.followed = tracker.followed();
+  found.lost = tracker.troubles();
+  found.movements = tracker.movements();
   found.verdict = checker.finish(cut_off);
   return found;
 }
@@ -239,7 +239,7 @@ int check(const std::vector<std::string>& command, const Options& options) {
   const OpenTrace trace = open_trace(run.path);
   run.path = trace.path;
   run.exit_status = trace.manifest.exit_status;
-  Found found = look(trace, run.exit_status == 0);
+  Found found = look(trace, run.exit_status == 0, true);
   const flow::Verdict& verdict = found.verdict;
   Reproducers reproducers;
   if (!options.no_reproducers) {
@@ -257,6 +257,7 @@ int check(const std::vector<std::string>& command, const Options& options) {
       say("{} of {} {} not fulfilled", counts.unfulfilled, counted(verdict.intentions(), "intention"),
           counts.unfulfilled == 1 ? "was" : "were");
     if (counts.excused > 0) say("{} where the program broke a rule of MPI", counts.excused);
+    for (const auto& [call, bytes] : found.followed) say("FLOW {} {} of {} in {}", call, bytes.followed, bytes.bytes, bytes.blocks);
     for (const auto& [why, count] : verdict.unchecked) say("not checked: {} ({})", why, count);
     if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));
     if (!command.empty()) say("recorded in {}; again: reprise check {}", printable(run.path), printable(run.path));
@@ -281,6 +282,8 @@ int check_command(int argc, char** argv) {
   parser.option("DIR", options.trace, "The trace of a run that was checked before", "");
   parser.option("-o,--output", options.record.directory, "Directory for the trace (default: ./reprise.d/NAME-K)", "DIR");
   parser.mpi_option(options.record.mpi);
+  parser.flag("--flows", options.record.movements,
+              "Follow the bytes through the library, too, and say where inside it they went wrong");
   parser.flag("--no-reductions", options.record.no_flow_messages,
               "Leave out what takes messages of our own: reductions and windows");
   parser.flag("--no-reproducers", options.no_reproducers, "Do not make and try stand-alone programs");

@@ -9,6 +9,7 @@
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cli/libraries.hpp"
+#include "cli/speech.hpp"
 
 namespace reprise::cli {
 
@@ -169,6 +170,13 @@ Result<std::string> find_preload_library(const std::string& mpi) {
 std::string with_heap_library(const std::string& preload_library) {
   const std::string heap = preload_library.substr(0, preload_library.rfind('/') + 1) + "libreprise-heap.so";
   return is_regular_file(heap) ? with_preload(preload_library, heap) : preload_library;
+}
+
+std::string with_movements_library(const std::string& preload_library) {
+  const std::string first = preload_library.substr(0, preload_library.find(':'));
+  const std::string movements = first.substr(0, first.rfind('/') + 1) + "libreprise-movements.so";
+  if (!is_regular_file(movements)) fail("there is no {}, which --flows needs; install Reprise again", movements);
+  return with_preload(movements, preload_library);
 }
 
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,

@@ -218,7 +218,8 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   if (options.flow) settings.emplace_back("REPRISE_FLOW", options.no_flow_messages ? "2" : "1");
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
   if (options.no_osc_rdma) settings.emplace_back("OMPI_MCA_osc", "^rdma");
-  const std::string library = options.checks || options.flow ? with_heap_library(mpi.preload_library) : mpi.preload_library;
+  std::string library = options.checks || options.flow ? with_heap_library(mpi.preload_library) : mpi.preload_library;
+  if (options.movements) library = with_movements_library(library);
   const Launch launch = prepare_launch(command, mpi.found, library, settings);
   const auto started = std::chrono::steady_clock::now();
   int status = 0;

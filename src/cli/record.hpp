@@ -19,6 +19,7 @@ struct RecordOptions {
   bool no_osc_rdma = false;    // of Open MPI: see doctor
   bool quiet = false;
   bool checks = false;  // what is wrong with the program's calls is noted
+  bool movements = false;         // what the library moves meanwhile is followed, too
   bool no_flow_messages = false;  // of our own, for what cannot be followed without
   bool flow = false;    // what its calls give and take is followed
 };

@@ -47,6 +47,7 @@ const char* name_of(Violation::Kind kind) {
 }
 
 void Checker::add(std::uint32_t rank, Event event) {
+  if (event.kind >= IntentionRecord::Process) return;  // the tracker's business
   ++verdict_.events;
   Rank& state = ranks_[rank];
   switch (event.kind) {
@@ -261,8 +262,12 @@ void Checker::end(std::uint32_t rank, Event& event) {
     collectives_.ends(*open.collective, rank, std::move(share));
   } else if (open.receive) {
     hear(rank, *open.part.shape, open.receive, part, event, open.overlaps);
-  } else if (event.told.cancelled && open.part.shape->sends() && !open.part.shape->gives.empty()) {
-    messages_.unsent(channel_to(rank, *open.part.shape), event.post);
+  }
+  const bool sent_nothing = event.told.error != 0 || (event.told.cancelled && !open.receive);
+  if (sent_nothing && open.part.shape->sends() && !open.part.shape->gives.empty()) {
+    const auto peers = static_cast<int>(open.part.shape->group->peers().size());
+    if (open.part.shape->dest >= 0 && open.part.shape->dest < peers) messages_.unsent(channel_to(rank, *open.part.shape), event.post);
+    if (event.told.error != 0 && !open.receive) ++verdict_.unchecked["a call that returned an error"];
   }
   state.open.erase(event.post);
 }

@@ -47,7 +47,8 @@ Result<std::optional<Event>> IntentionLog::next() {
     ++entries_;
     const auto kind = static_cast<IntentionRecord>((*entry)->kind);
     bool fine = true;
-    if (kind < IntentionRecord::Begin && kind != IntentionRecord::Unordered) {
+    const bool defines = kind < IntentionRecord::Begin && kind != IntentionRecord::Unordered;
+    if (defines || kind == IntentionRecord::Site || kind == IntentionRecord::Stream) {
       fine = define(**entry);
     } else if (auto found = event(**entry)) {
       return std::optional<Event>(std::move(*found));
@@ -61,9 +62,14 @@ Result<std::optional<Event>> IntentionLog::next() {
 bool IntentionLog::define(const DataEntry& entry) {
   switch (static_cast<IntentionRecord>(entry.kind)) {
     case IntentionRecord::Place:
+    case IntentionRecord::Site:
+    case IntentionRecord::Stream: {
       if (entry.parts.size() != 1) return false;
-      places_->emplace_back(entry.parts[0]->begin(), entry.parts[0]->end());
+      const auto kind = static_cast<IntentionRecord>(entry.kind);
+      auto& texts = kind == IntentionRecord::Place ? *places_ : kind == IntentionRecord::Site ? *sites_ : *streams_;
+      texts.emplace_back(entry.parts[0]->begin(), entry.parts[0]->end());
       return true;
+    }
     case IntentionRecord::Type: {
       if (entry.parts.size() != 1) return false;
       LoggedType type;
@@ -157,6 +163,8 @@ std::optional<Event> IntentionLog::event(const DataEntry& entry) {
     case IntentionRecord::Begin:
       event.shape = at(*shapes_, entry.field(0));
       event.address = word(entry.field(1));
+      event.given_from = word(entry.field(2));
+      event.time = time_ += word(entry.field(3));
       event.post = posts_++;
       event.given = part(0);
       event.contribution = part(1);
@@ -175,6 +183,8 @@ std::optional<Event> IntentionLog::event(const DataEntry& entry) {
       event.post = word(entry.field(0));
       if (entry.field(1) > 0 && !(event.shape = at(*shapes_, entry.field(1) - 1))) return std::nullopt;
       event.told = told(2);
+      event.time = time_ += word(entry.field(7));
+      event.address = word(entry.field(8));
       event.taken = part(0);
       event.result = part(1);
       event.expected = part(2);
@@ -195,10 +205,70 @@ std::optional<Event> IntentionLog::event(const DataEntry& entry) {
       event.taken = part(1);
       if (!event.given || !event.taken) return std::nullopt;
       return event;
-    default: return std::nullopt;
+    default:
+      event.time = time_;
+      if (!movement(entry, event)) return std::nullopt;
+      return event;
   }
   if (!event.shape) return std::nullopt;
   return event;
+}
+
+bool IntentionLog::movement(const DataEntry& entry, Event& event) {
+  const auto field = [&](std::size_t index) { return word(entry.field(index)); };
+  Movement& moved = event.movement;
+  if (trace::is_movement(event.kind)) {
+    event.time = time_ += field(0);
+    if (!(moved.site = at(*sites_, entry.field(1)))) return false;
+  }
+  switch (event.kind) {
+    case IntentionRecord::Process:
+      has_movements_ = true;
+      moved.process = entry.field(0);
+      moved.device = field(1);
+      moved.file = field(2);
+      return true;
+    case IntentionRecord::Mapped:
+      moved.to = field(0);
+      moved.bytes = field(1);
+      moved.device = field(2);
+      moved.file = field(3);
+      moved.offset = field(4);
+      return true;
+    case IntentionRecord::Unmapped:
+      moved.to = field(0);
+      moved.bytes = field(1);
+      return true;
+    case IntentionRecord::Copied:
+      moved.to = last_to_ += field(2);
+      moved.from = last_from_ += field(3);
+      moved.bytes = field(4);
+      return true;
+    case IntentionRecord::Sent:
+    case IntentionRecord::Heard:
+      moved.to = moved.from = field(2);
+      moved.bytes = field(3);
+      moved.stream = at(*streams_, entry.field(4));
+      moved.offset = field(5);
+      return moved.stream != nullptr;
+    case IntentionRecord::Pulled:
+    case IntentionRecord::Pushed:
+      moved.to = field(2);
+      moved.from = field(3);
+      moved.bytes = field(4);
+      moved.process = entry.field(5);
+      return true;
+    case IntentionRecord::Packed:
+    case IntentionRecord::Unpacked:
+      moved.post = field(2);
+      moved.block = field(3);
+      moved.offset = field(4);
+      moved.to = moved.from = field(5);
+      moved.bytes = field(6);
+      moved.wrong = field(7);
+      return true;
+    default: return false;
+  }
 }
 
 }  // namespace reprise::flow

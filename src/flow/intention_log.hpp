@@ -78,11 +78,29 @@ struct Told {
   bool cancelled = false;
 };
 
+// What the library has moved, as trace/intention_log.hpp says; or memory that has come or gone.
+struct Movement {
+  const std::string* site = nullptr;  // fields as in notes, behind the call
+  std::uint64_t to = 0;
+  std::uint64_t from = 0;
+  std::uint64_t bytes = 0;
+  const std::string* stream = nullptr;  // its own end and the other one's, or empty
+  std::uint64_t offset = 0;             // in the stream, in what an operation gives or takes, or in a file
+  std::uint64_t post = 0;
+  std::uint64_t block = 0;
+  std::uint64_t wrong = 0;      // 1 + the first byte that is not what it should be
+  std::int64_t process = 0;
+  std::uint64_t device = 0, file = 0;  // of memory that is shared; of a process: its machine
+};
+
 struct Event {
   trace::IntentionRecord kind = trace::IntentionRecord::Whole;
   const LoggedShape* shape = nullptr;  // of an End, if it is another one than that of its Begin
   std::uint64_t post = 0;              // Begin, End, Freed
   std::uint64_t address = 0;
+  std::uint64_t given_from = 0;  // these two only if movements are followed
+  std::uint64_t time = 0;
+  Movement movement;
   Told told;
   engine::DataPart given, taken, contribution, result, expected;
   // Remark; of Accumulated: `more` the operation, `block` the bytes of an element, `given` its type, `taken` the elements
@@ -100,6 +118,8 @@ class IntentionLog {
   // nullopt at the end.
   Result<std::optional<Event>> next();
   const std::deque<LoggedType>& types() const { return *types_; }
+  // Has it entries about movements? Known after the first entry.
+  bool has_movements() const { return has_movements_; }
 
  private:
   explicit IntentionLog(engine::DataReader reader) : reader_(std::move(reader)) {}
@@ -108,15 +128,21 @@ class IntentionLog {
   bool define_shape(const engine::DataEntry& entry);
   bool blocks(const engine::DataPart& part, std::size_t fields, std::vector<LoggedBlock>& out) const;
   std::optional<Event> event(const engine::DataEntry& entry);
+  bool movement(const engine::DataEntry& entry, Event& event);
 
   engine::DataReader reader_;
   std::uint32_t rank_ = 0;
   std::uint64_t entries_ = 0;
   std::uint64_t posts_ = 0;
+  std::uint64_t time_ = 0;
+  std::uint64_t last_to_ = 0, last_from_ = 0;
+  bool has_movements_ = false;
   // Others point into these.
   std::unique_ptr<std::deque<std::string>> places_ = std::make_unique<std::deque<std::string>>();
   std::unique_ptr<std::deque<LoggedType>> types_ = std::make_unique<std::deque<LoggedType>>();
   std::unique_ptr<std::deque<LoggedGroup>> groups_ = std::make_unique<std::deque<LoggedGroup>>();
+  std::unique_ptr<std::deque<std::string>> sites_ = std::make_unique<std::deque<std::string>>();
+  std::unique_ptr<std::deque<std::string>> streams_ = std::make_unique<std::deque<std::string>>();
   std::unique_ptr<std::deque<LoggedShape>> shapes_ = std::make_unique<std::deque<LoggedShape>>();
 };
 

@@ -53,8 +53,8 @@ class Pieces {
 
 }  // namespace
 
-Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, std::uint64_t offset) {
-  Unit found;
+bool each_unit(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, FunctionRef<void(const Unit&)> visit) {
+  if (bytes == 0 || !given.type || !taken.type) return true;
   Pieces from(given);
   Pieces to(taken);
   std::uint64_t number = 0;
@@ -64,7 +64,7 @@ Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t b
   const auto close = [&] {
     if (current.size == 0) return;
     current.number = ++number;
-    if (offset >= current.begins && offset < current.begins + current.size) found = current;
+    visit(current);
   };
   while (begins < bytes && !from.at_end() && !to.at_end()) {
     const std::uint64_t now = std::min({from.left(), to.left(), bytes - begins});
@@ -74,7 +74,7 @@ Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t b
       current.size += now;
     } else {
       close();
-      if (number >= kMostUnits) break;
+      if (number >= kMostUnits) return false;
       current = {0, 0, from.place(), to.place(), now, begins};
     }
     from.advance(now);
@@ -82,7 +82,17 @@ Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t b
     begins += now;
   }
   close();
-  found.of = number < kMostUnits ? number : 0;
+  return number < kMostUnits;
+}
+
+Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, std::uint64_t offset) {
+  Unit found;
+  std::uint64_t last = 0;
+  const bool all = each_unit(given, taken, bytes, [&](const Unit& one) {
+    last = one.number;
+    if (offset >= one.begins && offset < one.begins + one.size) found = one;
+  });
+  found.of = all ? last : 0;
   return found;
 }
 

@@ -1,6 +1,7 @@
 // Transmission units (FlowChecker, section III-C): the pieces of a message that lie in one piece on both sides.
 #pragma once
 
+#include "base/function_ref.hpp"
 #include "flow/intention_log.hpp"
 
 namespace reprise::flow {
@@ -13,6 +14,10 @@ struct Unit {
   std::uint64_t size = 0;
   std::uint64_t begins = 0;  // in the message
 };
+
+// All units of the first `bytes` bytes, in the order in which they travel. False: there are too many, and not all were
+// visited.
+bool each_unit(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, FunctionRef<void(const Unit&)> visit);
 
 // The unit that byte `offset` of the message is in.
 Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, std::uint64_t offset);

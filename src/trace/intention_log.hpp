@@ -31,7 +31,28 @@ enum class IntentionRecord : std::uint8_t {
   Accumulated,     // by the target of accumulate operations, when they are complete: operation, bytes of an element. Parts:
                    // the name of its type; the elements: how many contributions, and for each of them the rank and the
                    // number of the access (varints); the value before, the value after, the contributions
+  // What the MPI library moves meanwhile (`check --flows`). Then every call has a Begin and an End. A Begin has two fields
+  // more, the address of the first byte that it gives from (or 0) and the time, an End one, the time, and if it names
+  // a shape the address that it takes to. A time is counted from
+  // the one before; all of one machine count with the same clock. Sites and streams are numbered from 0.
+  Process,   // the process, and two numbers for the machine it runs on
+  Site,      // part: the module, and where in it bytes are moved (base/site_text.hpp)
+  Mapped,    // memory that is shared: address, bytes, device, file, offset in it
+  Unmapped,  // address, bytes
+  Stream,    // part: own end and the other one's; empty: unknown
+  // These begin with: time, site.
+  Copied,    // to, from, bytes; both addresses are counted from those of the Copied before
+  Sent,      // from, bytes, stream, offset in it
+  Heard,     // to, bytes, stream, offset in it
+  Pulled,    // to, from in another process, bytes, which process
+  Pushed,    // to in another process, from, bytes, which process
+  Packed,    // bytes of what an operation gives: post, block, offset in it, to, bytes; 1 + the first one that is not what it
+             // should be, or 0
+  Unpacked,  // the same of what it takes, and from
 };
+inline constexpr bool is_movement(IntentionRecord kind) {
+  return kind >= IntentionRecord::Copied && kind <= IntentionRecord::Unpacked;
+}
 
 // SHAPE: place, group, form, root or -1, dest, its tag, source (-1 any), its tag (-1 any), operation (0 none, 1 the
 // program's own, 2 + Operation), how many of the first peers it combines (-1: it is no reduction), elements that each of

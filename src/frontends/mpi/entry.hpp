@@ -135,6 +135,10 @@ inline bool g_looks = false;
 void look_before_call(Function function);
 void look_at_windows(Function function);
 
+// How many threads are inside a call: for the library that tells what the MPI library moves (flow/movements.hpp). Null
+// if nobody wants to know.
+inline std::atomic<std::uint32_t>* g_active_calls = nullptr;
+
 class Entry {
  public:
   Entry(Function function, Flavor flavor, const void* caller) : function_(function), flavor_(flavor), caller_(caller) {}
@@ -143,6 +147,8 @@ class Entry {
     if (g_looks) [[unlikely]]
       look_at_windows(function_);
     t_inside = false;
+    if (g_active_calls) [[unlikely]]
+      g_active_calls->fetch_sub(1, std::memory_order_relaxed);
     if (through_fortran_) t_state.fortran_caller = caller_;  // the layer may make another call for the same one
   }
   Entry(const Entry&) = delete;
@@ -172,6 +178,8 @@ class Entry {
     }
     t_inside = true;
     owner_ = true;
+    if (g_active_calls) [[unlikely]]
+      g_active_calls->fetch_add(1, std::memory_order_relaxed);
     if (g_looks) [[unlikely]]
       look_before_call(function_);
     if (t_state.fortran_caller) {

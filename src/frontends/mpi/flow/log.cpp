@@ -9,10 +9,12 @@
 #include <unordered_map>
 
 #include "base/bytes.hpp"
+#include "base/machine_ticks.hpp"
 #include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/check/report.hpp"
 #include "frontends/mpi/entry.hpp"
+#include "frontends/mpi/flow/movements.hpp"
 
 namespace reprise::mpi::flow {
 namespace {
@@ -32,21 +34,11 @@ struct Log {
   std::uint64_t posts = 0;
   const engine::ThreadStream* caller = nullptr;
   bool unordered = false;
+  std::uint64_t time = 0;
 };
 Log& log() {
   static auto* const one = new Log();  // never destroyed: the program may call MPI while it ends
   return *one;
-}
-
-void put(IntentionRecord kind, std::span<const std::int64_t> fields, std::span<const Bytes> parts) {
-  std::array<std::uint64_t, 8> sizes{};
-  std::array<DataRun, 8> runs{};
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    sizes[i] = parts[i].size;
-    if (parts[i].size > 0) runs[used++] = {parts[i].from, parts[i].size};
-  }
-  file().add(static_cast<DataKind>(kind), fields, {sizes.data(), parts.size()}, {runs.data(), used});
 }
 
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -216,6 +208,25 @@ void open_log() {
   engine::Session::get().open_messages();
 }
 
+void put(trace::IntentionRecord kind, std::span<const std::int64_t> fields, std::span<const Bytes> parts) {
+  std::array<std::uint64_t, 8> sizes{};
+  std::array<DataRun, 8> runs{};
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    sizes[i] = parts[i].size;
+    if (parts[i].size > 0) runs[used++] = {parts[i].from, parts[i].size};
+  }
+  file().add(static_cast<DataKind>(kind), fields, {sizes.data(), parts.size()}, {runs.data(), used});
+}
+
+LogLock::LogLock() {
+  while (log().lock.test_and_set(std::memory_order_acquire)) sched_yield();
+}
+LogLock::~LogLock() { log().lock.clear(std::memory_order_release); }
+
+std::int64_t time_step() { return time_step(machine_ticks()); }
+std::int64_t time_step(std::uint64_t until) { return number(until - std::exchange(log().time, until)); }
+
 bool is_logging() { return file().is_open(); }
 bool uses_messages() { return engine::Session::get().configuration().flow_messages; }
 
@@ -230,21 +241,33 @@ std::uint32_t number_of(const Shape& shape) {
   return found->second;
 }
 
-std::uint64_t log_begin(std::uint32_t shape, const void* address, Bytes given, Bytes contribution) {
+std::uint64_t log_begin(std::uint32_t shape, const void* address, const void* given_from, Bytes given, Bytes contribution) {
   const Spin spin(&log().lock);
   note_caller();
-  const std::int64_t fields[] = {shape, number(reinterpret_cast<std::uintptr_t>(address))};
+  const bool timed = follows_movements();
+  const std::int64_t fields[] = {shape, number(reinterpret_cast<std::uintptr_t>(address)),
+                                 number(reinterpret_cast<std::uintptr_t>(given_from)), timed ? time_step() : 0};
   const Bytes parts[] = {given, contribution};
-  put(IntentionRecord::Begin, fields, {parts, contribution.size > 0 ? 2u : 1u});
+  put(IntentionRecord::Begin, {fields, timed ? 4u : 2u}, {parts, contribution.size > 0 ? 2u : 1u});
   return log().posts++;
 }
 
-void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected) {
+void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected,
+             const void* address) {
   const Spin spin(&log().lock);
-  const std::int64_t fields[] = {number(post), shape ? *shape + std::int64_t{1} : 0, told.error,    told.source,
-                                 told.tag,     number(told.bytes),                   told.cancelled};
+  const bool timed = follows_movements();
+  // Where a matched receive takes to was not known when its probe began.
+  const std::int64_t fields[] = {number(post),
+                                 shape ? *shape + std::int64_t{1} : 0,
+                                 told.error,
+                                 told.source,
+                                 told.tag,
+                                 number(told.bytes),
+                                 told.cancelled,
+                                 timed ? time_step() : 0,
+                                 shape ? number(reinterpret_cast<std::uintptr_t>(address)) : 0};
   const Bytes parts[] = {taken, result, expected};
-  put(IntentionRecord::End, fields, {parts, expected.size > 0 ? 3u : result.size > 0 ? 2u : 1u});
+  put(IntentionRecord::End, {fields, !timed ? 7u : shape ? 9u : 8u}, {parts, expected.size > 0 ? 3u : result.size > 0 ? 2u : 1u});
 }
 
 void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,

@@ -87,9 +87,11 @@ struct Bytes {
   std::size_t size = 0;
 };
 
-// The post.
-std::uint64_t log_begin(std::uint32_t shape, const void* address, Bytes given, Bytes contribution);
-void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected = {});
+// The post. `given_from`: where it gives from, if the library's movements are followed.
+std::uint64_t log_begin(std::uint32_t shape, const void* address, const void* given_from, Bytes given, Bytes contribution);
+// `address`: where it takes to.
+void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected = {},
+             const void* address = nullptr);
 void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,
                Bytes result, Bytes expected);
 void log_freed(std::uint64_t post);
@@ -97,5 +99,23 @@ void log_access(std::uint32_t shape);
 // `elements`: see trace/intention_log.hpp.
 void log_accumulated(std::uint64_t operation, std::uint64_t element, const char* type, Bytes elements);
 void log_remark(trace::Seen seen, int side, std::uint64_t block, std::uint64_t offset, std::uint64_t more);
+
+
+// -- for those that log what the library moves (movements.hpp) --
+
+// While it lives, nobody else logs.
+class LogLock {
+ public:
+  LogLock();
+  ~LogLock();
+  LogLock(const LogLock&) = delete;
+  LogLock& operator=(const LogLock&) = delete;
+};
+// Within the lock.
+void put(trace::IntentionRecord kind, std::span<const std::int64_t> fields, std::span<const Bytes> parts = {});
+// The time since it was last asked for, in ticks of a clock that all processes of this machine share. Within the lock.
+std::int64_t time_step();
+// The same until a moment that is over.
+std::int64_t time_step(std::uint64_t until);
 
 }  // namespace reprise::mpi::flow

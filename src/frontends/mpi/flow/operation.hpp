@@ -8,6 +8,7 @@
 #include "frontends/mpi/border/operation.hpp"
 #include "frontends/mpi/flow/guard.hpp"
 #include "frontends/mpi/flow/log.hpp"
+#include "frontends/mpi/flow/movements.hpp"
 #include "frontends/mpi/flow/own_operations.hpp"
 #include "frontends/mpi/status.hpp"
 
@@ -79,6 +80,7 @@ class Description {
   std::uint32_t number();
   bool is_collective() const { return shape_.form == trace::IntentionForm::Collective; }
   const void* address() const { return takes_.empty() ? nullptr : takes_.data()->region.buffer; }
+  const void* given_from() const { return gives_.empty() ? nullptr : gives_.data()->region.buffer; }
   void look_at_given(Digests& digests) const;
   void look_at_taken(Digests& digests, const Told& told) const;
   // Samples of what it contributes to a reduction; if the operation is the program's own, another rank hears them.
@@ -145,8 +147,15 @@ int follow(Description& description, MPI_Status* programs, Call call) {
   if (!written.empty())
     guard.emplace(written.all(), description.given(), programs == MPI_STATUS_IGNORE ? nullptr : programs, sizeof *programs);
   bool logged = false;
+  std::optional<std::uint64_t> post;
+  if (follows_movements()) {
+    post = log_begin(description.number(), description.address(), description.given_from(), {given.data(), given.size()},
+                     {contribution.data(), contribution.size()});
+    begins_to_move(*post, description.given(), description.taken());
+  }
   const auto log = [&](int rc) {
     if (std::exchange(logged, true)) return;
+    if (post) is_moved(*post);
     Told said;
     said.error = rc;
     if (description.hears() && rc == MPI_SUCCESS) said = told(*status, rc, false);
@@ -157,8 +166,12 @@ int follow(Description& description, MPI_Status* programs, Call call) {
       result = description.result();
       expected = description.expected();
     }
-    log_whole(description.number(), description.address(), said, {given.data(), given.size()}, {taken.data(), taken.size()},
-              {contribution.data(), contribution.size()}, {result.data(), result.size()}, {expected.data(), expected.size()});
+    if (post)
+      log_end(*post, std::nullopt, said, {taken.data(), taken.size()}, {result.data(), result.size()},
+              {expected.data(), expected.size()});
+    else
+      log_whole(description.number(), description.address(), said, {given.data(), given.size()}, {taken.data(), taken.size()},
+                {contribution.data(), contribution.size()}, {result.data(), result.size()}, {expected.data(), expected.size()});
     if (guard && rc == MPI_SUCCESS) guard->look(description.hears() ? said.bytes : UINT64_MAX);
   };
   int rc;
@@ -171,9 +184,9 @@ int follow(Description& description, MPI_Status* programs, Call call) {
   return rc;
 }
 
-// A call that makes a request.
+// A call that makes a request. `begun`: its post, if it has one from before the call.
 void post(Description&& description, const Digests& given, const std::vector<std::uint8_t>& contribution, MPI_Request request,
-          bool persistent);
+          bool persistent, std::optional<std::uint64_t> begun);
 template <class Call>
 int follow_later(Description&& description, const MPI_Request* request, bool persistent, Call call) {
   if (!description.follows() || description.is_empty()) return call();
@@ -187,8 +200,21 @@ int follow_later(Description&& description, const MPI_Request* request, bool per
     description.look_at_given(given);
     contribution = description.contribute();
   }
+  // What is sent may be on its way before the call returns.
+  std::optional<std::uint64_t> begun;
+  if (follows_movements() && !persistent) {
+    description.has(trace::kNonblocking);
+    begun = log_begin(description.number(), description.address(), description.given_from(), {given.data(), given.size()},
+                      {contribution.data(), contribution.size()});
+    begins_to_move(*begun, description.given(), description.taken());
+  }
   const int rc = call();
-  if (rc == MPI_SUCCESS) post(std::move(description), given, contribution, *request, persistent);
+  if (rc == MPI_SUCCESS) {
+    post(std::move(description), given, contribution, *request, persistent, begun);
+  } else if (begun) {
+    is_moved(*begun);
+    log_end(*begun, std::nullopt, Told{rc}, {}, {});
+  }
   return rc;
 }
 

@@ -10,7 +10,7 @@ void look(int source, int tag, MPI_Comm comm, MPI_Message message) {
   Description description(comm);
   if (!description.follows()) return;
   description.probes(source, tag);
-  found_message(message, log_begin(description.number(), nullptr, {}, {}));
+  found_message(message, log_begin(description.number(), nullptr, nullptr, {}, {}));
 }
 
 template <Flavor kFlavor>
@@ -35,9 +35,11 @@ struct Followed {
     if (!post) return real(buffer, count, type, message, status);
     MPI_Status own;
     MPI_Status* const observed = status == MPI_STATUS_IGNORE ? &own : status;
-    const int rc = real(buffer, count, type, message, observed);
     Description description(handles().comm_world);  // which one it was, the probe has said
     description.receives(MPI_ANY_SOURCE, MPI_ANY_TAG, buffer, count, type);
+    begins_to_move(*post, {}, description.taken());
+    const int rc = real(buffer, count, type, message, observed);
+    is_moved(*post);
     Told said;
     said.error = rc;
     Digests taken;
@@ -45,17 +47,18 @@ struct Followed {
       said = told(*observed, rc, false);
       description.look_at_taken(taken, said);
     }
-    log_end(*post, description.number(), said, {taken.data(), taken.size()}, {});
+    log_end(*post, description.number(), said, {taken.data(), taken.size()}, {}, {}, buffer);
     return rc;
   }
   template <class Count, Function kFunction>
   static int Imrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
     using Real = int (*)(void*, Count, MPI_Datatype, MPI_Message*, MPI_Request*);
     const auto post = take_message(*message);
-    const int rc = library_function<Real>(kFunction, kFlavor)(buffer, count, type, message, request);
-    if (rc != MPI_SUCCESS || !post) return rc;
     Description description(handles().comm_world);
     description.receives(MPI_ANY_SOURCE, MPI_ANY_TAG, buffer, count, type);
+    if (post) begins_to_move(*post, {}, description.taken());
+    const int rc = library_function<Real>(kFunction, kFlavor)(buffer, count, type, message, request);
+    if (rc != MPI_SUCCESS || !post) return rc;
     post_matched(std::move(description), *post, *request);
     return rc;
   }
@@ -79,6 +82,7 @@ void put_probes() {
 
 void follow_everything() {
   open_log();
+  follow_movements();
   put_completion();
   put_probes();
   put_communication();

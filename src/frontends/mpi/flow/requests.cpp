@@ -90,8 +90,9 @@ void may_write(Pending& pending) {
 }
 
 void begins(Pending& pending, const std::vector<std::uint8_t>& contribution) {
-  pending.post = log_begin(pending.description.number(), pending.description.address(),
+  pending.post = log_begin(pending.description.number(), pending.description.address(), pending.description.given_from(),
                            {pending.given.data(), pending.given.size()}, {contribution.data(), contribution.size()});
+  begins_to_move(pending.post, pending.description.given(), pending.description.taken());
   may_write(pending);
 }
 
@@ -108,14 +109,15 @@ void ends(Pending& pending, int error, const MPI_Status& status) {
   if (std::exchange(pending.seen, true)) return;
   if (!pending.written.empty()) g_writing.fetch_sub(1, std::memory_order_relaxed);
   pending.written = {};
+  is_moved(pending.post);
   const Description& what = pending.description;
   Told said;
   said.error = error;
   if (error == MPI_SUCCESS && what.hears()) said = told(status, error, true);
   else if (error == MPI_SUCCESS && !what.is_collective()) said.cancelled = was_cancelled(status);
   const bool changed = error == MPI_SUCCESS && is_changed(pending);
-  // That a send is complete is no news.
-  if (what.taken().empty() && !what.is_collective() && error == MPI_SUCCESS && !said.cancelled && !changed) return;
+  // That a send is complete is no news, unless it is asked where its bytes are meanwhile.
+  if (!follows_movements() && what.taken().empty() && !what.is_collective() && error == MPI_SUCCESS && !said.cancelled && !changed) return;
   Digests taken;
   std::vector<std::uint8_t> result, expected;
   if (error == MPI_SUCCESS) {
@@ -125,7 +127,8 @@ void ends(Pending& pending, int error, const MPI_Status& status) {
   }
   std::optional<std::uint32_t> shape;
   if (pending.matched) shape = pending.description.number();
-  log_end(pending.post, shape, said, {taken.data(), taken.size()}, {result.data(), result.size()}, {expected.data(), expected.size()});
+  log_end(pending.post, shape, said, {taken.data(), taken.size()}, {result.data(), result.size()},
+          {expected.data(), expected.size()}, what.address());
   if (changed) log_remark(trace::Seen::ProgramChangedSent, 0, 0, 0, 0);
 }
 
@@ -178,14 +181,19 @@ void each_pending_write(FunctionRef<void(const Region&)> visit) {
 }
 
 void post(Description&& description, const Digests& given, const std::vector<std::uint8_t>& contribution, MPI_Request request,
-          bool persistent) {
+          bool persistent, std::optional<std::uint64_t> begun) {
   auto pending = std::make_shared<Pending>(std::move(description));
   pending->given = given;
   pending->persistent = persistent;
   pending->active = !persistent;
   pending->description.has(persistent ? trace::kPersistent : trace::kNonblocking);
   pending->description.number();  // at this place, not where it is started
-  if (!persistent) begins(*pending, contribution);
+  if (begun) {
+    pending->post = *begun;
+    may_write(*pending);
+  } else if (!persistent) {
+    begins(*pending, contribution);
+  }
   table().add(request, std::move(pending));
 }
 
@@ -194,6 +202,7 @@ void post_matched(Description&& description, std::uint64_t post, MPI_Request req
   pending->matched = true;
   pending->post = post;
   pending->description.number();
+  begins_to_move(post, {}, pending->description.taken());
   may_write(*pending);
   table().add(request, std::move(pending));
 }

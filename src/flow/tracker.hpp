@@ -1,0 +1,148 @@
+// Follows the bytes of all operations through the memory of all processes (FlowChecker's MF-Tracker, section III-D): each
+// movement takes labels from where it reads to where it writes. Private memory, memory that is shared, and what is under way in a
+// socket are all the same to it: spaces of bytes with addresses.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "flow/intention_log.hpp"
+#include "flow/labels.hpp"
+
+namespace reprise::flow {
+
+struct TrackedOperation {
+  std::uint32_t rank = 0;
+  std::uint64_t call = 0;  // as in Part
+  const LoggedShape* shape = nullptr;
+  std::uint64_t given_from = 0;  // addresses of its first blocks
+  std::uint64_t taken_to = 0;
+  std::uint64_t begun = 0;  // counted in its rank
+  std::uint64_t ended = UINT64_MAX;
+  std::uint64_t bytes = 0;  // that came, of a receive
+
+  std::uint64_t given_at(std::size_t block) const {
+    return given_from + static_cast<std::uint64_t>(shape->gives[block].place - shape->gives[0].place);
+  }
+  std::uint64_t taken_at(std::size_t block) const {
+    return taken_to + static_cast<std::uint64_t>(shape->takes[block].place - shape->takes[0].place);
+  }
+};
+
+// Memory of a process, shared memory, or a stream.
+struct Place {
+  enum class Kind : std::uint8_t { Private, Shared, Stream } kind = Kind::Private;
+  std::uint32_t number = 0;  // of the rank, of the segment, of the stream
+  std::uint64_t address = 0;
+};
+
+// One movement, or a part of one where its bytes do not lie in one piece.
+struct Hop {
+  std::uint32_t rank = 0;
+  trace::IntentionRecord kind{};
+  const std::string* site = nullptr;
+  Place from, to;
+  std::uint64_t bytes = 0;
+  std::uint64_t wrong = 0;            // Packed, Unpacked
+  std::vector<Labelled> labels;       // that it moves
+  std::vector<Labelled> overwritten;  // that were where it writes
+};
+
+// Who wants to see every movement.
+class HopWatcher {
+ public:
+  virtual ~HopWatcher() = default;
+  virtual void begins(std::uint32_t operation, const TrackedOperation& what) = 0;
+  virtual void ends(std::uint32_t operation, const TrackedOperation& what) = 0;
+  // Its number, if it is kept; otherwise labels keep those that they have.
+  virtual std::uint32_t moved(const Hop& hop) = 0;
+};
+
+struct FollowedBytes {
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;     // that were to arrive
+  std::uint64_t followed = 0;  // from where they were sent to where they came
+};
+
+class Tracker {
+ public:
+  Tracker(std::uint32_t ranks, HopWatcher* watcher) : ranks_(ranks), watcher_(watcher) {}
+
+  // Can this event be told now? No: it reads from another machine what was not written yet.
+  bool is_ready(const Event& event) const;
+  void add(std::uint32_t rank, const Event& event);
+
+  std::uint64_t movements() const { return movements_; }
+  // By the call that they came with.
+  const std::map<std::string, FollowedBytes>& followed() const { return followed_; }
+  // What could not be followed, and how often.
+  const std::map<std::string, std::uint64_t>& troubles() const { return troubles_; }
+
+  const TrackedOperation& operation(std::uint32_t number) const { return operations_[number]; }
+  // What is in memory of this rank.
+  std::vector<Labelled> labels_at(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const;
+  // Were both under way at the same time, in the same rank? Then bytes that both send are the same.
+  bool are_aliases(std::uint32_t one, std::uint32_t other) const;
+
+ private:
+  struct Mapping {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::uint32_t segment = 0;
+    std::uint64_t offset = 0;
+  };
+  struct Rank {
+    Labels memory;
+    std::vector<Mapping> mappings;  // by address
+    std::uint64_t calls = 0;
+    std::uint64_t events = 0;
+    std::int64_t process = 0;
+    std::uint64_t machine = 0;
+    std::unordered_map<std::uint64_t, std::uint32_t> open;  // by post
+    std::vector<std::uint32_t> recent;                      // operations that send
+  };
+  struct StreamState {
+    Labels labels;
+    std::uint64_t written = 0;
+  };
+  // Pieces of a span of memory that lie in one space each.
+  struct Piece {
+    Place place;
+    std::uint64_t bytes = 0;
+  };
+
+  void begin(std::uint32_t rank, const Event& event);
+  void end(std::uint32_t rank, const Event& event);
+  void mapped(std::uint32_t rank, const Movement& moved);
+  void unmapped(std::uint32_t rank, const Movement& moved);
+  void move(std::uint32_t rank, const Event& event);
+  void transfer(Hop hop, const std::vector<Piece>& from, const std::vector<Piece>& to);
+  void transfer_piece(Hop& hop);
+  bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;
+  void by_callback(std::uint32_t rank, const Event& event);
+  void look_at_taken(const TrackedOperation& taker, std::size_t block);
+  std::optional<std::uint32_t> giver_of(const TrackedOperation& taker, std::size_t block, std::uint32_t labelled) const;
+  std::vector<Piece> pieces(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const;
+  Labels& labels(const Place& place);
+  const Labels& labels(const Place& place) const;
+  std::uint32_t stream(const std::string& name, bool reads);
+  std::optional<std::uint32_t> rank_of(std::uint32_t asking, std::int64_t process) const;
+
+  std::vector<Rank> ranks_;
+  HopWatcher* watcher_ = nullptr;
+  std::vector<TrackedOperation> operations_;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> segment_numbers_;
+  std::vector<Labels> segments_;
+  std::unordered_map<std::string, std::uint32_t> stream_numbers_;
+  std::vector<StreamState> streams_;
+  std::map<std::string, FollowedBytes> followed_;
+  std::map<std::string, std::uint64_t> troubles_;
+  std::uint64_t movements_ = 0;
+};
+
+// Which of the blocks that `giver` gives is block `number` of what `taker` takes.
+std::optional<std::size_t> given_block(const LoggedShape& giver, const LoggedShape& taker, std::size_t number);
+
+}  // namespace reprise::flow
