@@ -145,7 +145,12 @@ const SourceLine& SourceLines::find(const std::string& module_path, std::string_
   // Offsets count from the ELF load bias; a return address may already belong to the next line.
   const GElf_Addr address = from.bias + offset - 1;
   if (address < from.low || address >= from.high) return line;
-  if (const char* symbol = dwfl_module_addrname(from.handle, address)) line.function = demangled(symbol);
+  GElf_Off in_function = 0;
+  GElf_Sym ignored{};
+  if (const char* symbol = dwfl_module_addrinfo(from.handle, address, &in_function, &ignored, nullptr, nullptr, nullptr)) {
+    line.function = demangled(symbol);
+    line.in_function = in_function + 1;
+  }
   find_line(from.handle, address, line);
   find_inlined(from.handle, address, line);
   return line;

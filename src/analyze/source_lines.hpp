@@ -16,6 +16,7 @@ namespace reprise::analyze {
 
 struct SourceLine {
   std::string function;              // demangled; empty if unknown
+  std::uint64_t in_function = 0;     // bytes from its beginning
   std::vector<std::string> inlined;  // functions that the compiler has put there, the innermost first
   std::string file;                  // as the compiler wrote it; empty if unknown
   int line = 0;

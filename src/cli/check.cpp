@@ -9,9 +9,11 @@
 #include <tuple>
 
 #include "base/text.hpp"
+#include "cli/check_flows.hpp"
 #include "cli/check_reproducers.hpp"
 #include "cli/check_sweep.hpp"
 #include "cli/commands.hpp"
+#include "cli/intention_logs.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/record.hpp"
@@ -20,7 +22,6 @@
 #include "cli/trace_dir.hpp"
 #include "flow/checker.hpp"
 #include "flow/counterparts.hpp"
-#include "flow/merged_logs.hpp"
 #include "flow/tracker.hpp"
 
 namespace reprise::cli {
@@ -37,46 +38,33 @@ struct Options {
 
 struct Found {
   flow::Verdict verdict;
-  std::vector<flow::IntentionLog> logs;  // what is found points into them
-  std::map<std::uint32_t, std::size_t> log_of;  // of a rank
-  std::vector<std::string> troubles;     // logs that cannot be read, or not to their ends
-  std::map<std::string, flow::FollowedBytes> followed;  // through the library
-  std::map<std::string, std::uint64_t> lost;
-  std::uint64_t movements = 0;
+  IntentionLogs logs;
+  FlowSums sums;
+  std::map<std::size_t, FlowFinding> flows;  // by number of the violation
 };
 
-Found look(const OpenTrace& trace, bool ended_well, bool follows) {
+Found look(const OpenTrace& trace, bool ended_well) {
   Found found;
+  found.logs = open_intention_logs(trace);
+  if (!ended_well) found.logs.cut_off.assign(trace.manifest.ranks, true);
   flow::Checker checker(trace.manifest.ranks);
-  std::vector<bool> cut_off(trace.manifest.ranks, !ended_well);
-  std::vector<std::pair<std::uint32_t, std::size_t>> open;  // rank, and which log
-  for (std::uint32_t rank = 0; rank < trace.manifest.ranks; ++rank) {
-    auto log = flow::IntentionLog::open(trace.fd.get(), trace.manifest.trace_id, rank);
-    if (!log) {
-      found.troubles.push_back(log.error().what);
-      cut_off[rank] = true;
-      continue;
-    }
-    open.emplace_back(rank, found.logs.size());
-    found.log_of[rank] = found.logs.size();
-    found.logs.push_back(std::move(*log));
-  }
-  std::vector<flow::LogOfRank> logs;
-  for (const auto& [rank, number] : open) logs.push_back({rank, &found.logs[number]});
-  flow::Tracker tracker(trace.manifest.ranks, nullptr);
-  flow::read_merged(logs, {[&](const flow::Event& event) { return tracker.is_ready(event); },
-                           [&](std::uint32_t rank, flow::Event event) {
-                             if (follows) tracker.add(rank, event);
-                             checker.add(rank, std::move(event));
-                           },
-                           [&](std::uint32_t rank, const Error& error) {
-                             found.troubles.push_back(error.what);
-                             cut_off[rank] = true;
-                           }});
-  found.followed = tracker.followed();
-  found.lost = tracker.troubles();
-  found.movements = tracker.movements();
-  found.verdict = checker.finish(cut_off);
+  flow::Tracker tracker(trace.manifest.ranks);
+  FlowSums& sums = found.sums;
+  tracker.tell_deliveries([&](const flow::Delivery& delivery, const flow::LoggedShape& giver, const flow::LoggedShape& taker, std::uint64_t bytes,
+                              std::uint64_t followed) {
+    if (followed == bytes) sums.related.arrived(delivery, giver, taker, bytes);
+  });
+  found.logs.read([&](const flow::Event& event) { return tracker.is_ready(event); },
+                  [&](std::uint32_t rank, flow::Event event) {
+                    sums.any = sums.any || event.kind == trace::IntentionRecord::Process;
+                    if (sums.any) tracker.add(rank, event);
+                    checker.add(rank, std::move(event));
+                  });
+  sums.followed = tracker.followed();
+  sums.lost = tracker.troubles();
+  sums.movements = tracker.movements();
+  found.verdict = checker.finish(found.logs.cut_off);
+  if (sums.any) found.flows = find_flows(trace, found.verdict, sums);
   return found;
 }
 
@@ -85,22 +73,22 @@ void find_counterparts(const OpenTrace& trace, Found& found) {
   flow::Counterparts counterparts(found.verdict);
   if (!counterparts.any()) return;
   const auto each = [&](auto what) {
-    for (const auto& [rank, number] : found.log_of)
+    for (const auto& [rank, number] : found.logs.log_of)
       if (auto log = flow::IntentionLog::open(trace.fd.get(), trace.manifest.trace_id, rank)) what(rank, *log);
   };
   each([&](std::uint32_t rank, flow::IntentionLog& log) { counterparts.locate(rank, log); });
   each([&](std::uint32_t rank, flow::IntentionLog& log) {
     counterparts.collect(rank, log);
-    found.logs.push_back(std::move(log));
+    found.logs.logs.push_back(std::move(log));
   });
   counterparts.finish();
 }
 
 const flow::LoggedType* blamed_type(const Found& found, const Violation& violation) {
   const auto& blamed = violation.type;
-  const auto log = blamed ? found.log_of.find(blamed->rank) : found.log_of.end();
-  if (log == found.log_of.end()) return nullptr;
-  const auto& types = found.logs[log->second].types();
+  const auto log = blamed ? found.logs.log_of.find(blamed->rank) : found.logs.log_of.end();
+  if (log == found.logs.log_of.end()) return nullptr;
+  const auto& types = found.logs.logs[log->second].types();
   return blamed->number < types.size() ? &types[blamed->number] : nullptr;
 }
 
@@ -158,7 +146,8 @@ Reproducers make_reproducers(const Found& found, const std::string& directory, c
   return all;
 }
 
-void print(const flow::Verdict& verdict, const Reproducers& reproducers) {
+void print(const Found& found, const Reproducers& reproducers) {
+  const flow::Verdict& verdict = found.verdict;
   analyze::SourceLines lines;
   std::map<Sameness, std::uint64_t> times;
   for (const Violation& violation : verdict.violations) ++times[sameness_of(violation)];
@@ -172,6 +161,8 @@ void print(const flow::Verdict& verdict, const Reproducers& reproducers) {
       fmt::print("the program broke the rule, not the library: {}\n  {}\n", violation.excuse, title(violation, lines));
     }
     fmt::print("  {}\n", violation.words);
+    if (const auto flow = found.flows.find(i); flow != found.flows.end())
+      for (const std::string& words : flow->second.words) fmt::print("  {}\n", words);
     if (same.mapped() > 1) fmt::print("  and the same there {} times more\n", same.mapped() - 1);
     if (const auto made = reproducers.find(i); made != reproducers.end())
       fmt::print("  {}{}\n", made->second.path.empty() ? "" : "a stand-alone program: " + printable(made->second.path) + "; ",
@@ -192,9 +183,10 @@ nlohmann::json as_json(const Found& found, const RecordedTrace& run, const Repro
                      {"accesses", verdict.accesses},
                      {"events", verdict.events},
                      {"unchecked", nlohmann::json::object()},
-                     {"troubles", found.troubles},
+                     {"troubles", found.logs.troubles},
                      {"violations", nlohmann::json::array()}};
   for (const auto& [why, count] : verdict.unchecked) out["unchecked"][why] = count;
+  if (found.sums.any) out["flows"] = as_json(found.sums);
   for (std::size_t i = 0; i < verdict.violations.size(); ++i) {
     const Violation& violation = verdict.violations[i];
     nlohmann::json one{{"kind", name_of(violation.kind)}, {"what", violation.words}, {"by program", !violation.excuse.empty()}};
@@ -203,6 +195,7 @@ nlohmann::json as_json(const Found& found, const RecordedTrace& run, const Repro
       const ReportedPlace place = place_of(part, lines);
       one["calls"].push_back({{"rank", part.rank}, {"number", part.call}, {"call", place.call}, {"at", place.at}});
     }
+    if (const auto flow = found.flows.find(i); flow != found.flows.end()) one["flow"] = flow->second.as_json();
     if (const auto made = reproducers.find(i); made != reproducers.end())
       one["reproducer"] = {{"file", made->second.path}, {"shows it", made->second.shows}, {"what", made->second.words}};
     out["violations"].push_back(std::move(one));
@@ -239,7 +232,7 @@ int check(const std::vector<std::string>& command, const Options& options) {
   const OpenTrace trace = open_trace(run.path);
   run.path = trace.path;
   run.exit_status = trace.manifest.exit_status;
-  Found found = look(trace, run.exit_status == 0, true);
+  Found found = look(trace, run.exit_status == 0);
   const flow::Verdict& verdict = found.verdict;
   Reproducers reproducers;
   if (!options.no_reproducers) {
@@ -247,23 +240,23 @@ int check(const std::vector<std::string>& command, const Options& options) {
     reproducers = make_reproducers(found, trace.files, find_toolchain(trace.manifest.command, trace.manifest.mpi));
   }
   if (options.json) fmt::print("{}\n", as_json(found, run, reproducers).dump(2));
-  else print(verdict, reproducers);
+  else print(found, reproducers);
   const Counts counts = counts_of(verdict);
   if (!options.record.quiet) {
-    for (const std::string& trouble : found.troubles) say("{}", printable(trouble));
+    for (const std::string& trouble : found.logs.troubles) say("{}", printable(trouble));
     if (counts.types > 0) say("{} not packed as described", counts.types == 1 ? "1 datatype is" : fmt::format("{} datatypes are", counts.types));
     if (counts.unfulfilled == 0) say("all of {} were fulfilled", counted(verdict.intentions(), "intention"));
     else
       say("{} of {} {} not fulfilled", counts.unfulfilled, counted(verdict.intentions(), "intention"),
           counts.unfulfilled == 1 ? "was" : "were");
     if (counts.excused > 0) say("{} where the program broke a rule of MPI", counts.excused);
-    for (const auto& [call, bytes] : found.followed) say("FLOW {} {} of {} in {}", call, bytes.followed, bytes.bytes, bytes.blocks);
+    for (const std::string& line : summary_of(found.sums)) say("{}", line);
     for (const auto& [why, count] : verdict.unchecked) say("not checked: {} ({})", why, count);
     if (run.exit_status != 0) say("the program ended with {}", printable(trace.manifest.ended));
     if (!command.empty()) say("recorded in {}; again: reprise check {}", printable(run.path), printable(run.path));
   }
   if (verdict.violations.size() + verdict.more > 0) return 1;
-  return found.troubles.empty() ? 0 : 2;
+  return found.logs.troubles.empty() ? 0 : 2;
 }
 
 }  // namespace

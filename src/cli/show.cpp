@@ -18,6 +18,7 @@
 #include "cli/commands.hpp"
 #include "cli/nodes.hpp"
 #include "cli/options.hpp"
+#include "cli/show_flow.hpp"
 #include "cli/show_writers.hpp"
 #include "cli/speech.hpp"
 #include "cli/trace_dir.hpp"
@@ -42,6 +43,7 @@ struct Options {
   bool summary = false;
   bool blocked = false;
   bool writers = false;
+  std::string flow;
   bool json = false;
 
   std::uint64_t calls_per_rank() const {
@@ -235,6 +237,10 @@ int show(const Options& options) {
     for (const analyze::RankEnd& rank : chosen_ranks(options, trace, end)) readers.push_back(rank.rank);
     return show_writers(trace, readers, options.calls_per_rank(), options.json);
   }
+  if (!options.flow.empty()) {
+    if (filtered || !options.ranks.empty()) fail("show: --flow goes with --limit and --json only");
+    return show_flow(trace, options.flow, options.calls_per_rank(), options.json);
+  }
   const bool some = filtered || !options.ranks.empty() || options.limit;
   const bool calls = options.list || (some && !options.summary);
   return calls ? show_calls(options, trace, end) : show_summary(options, trace, end);
@@ -255,6 +261,7 @@ int show_command(int argc, char** argv) {
   parser.flag("--calls", options.list, "Every call (default with filters)");
   parser.flag("--blocked", options.blocked, "Where every rank is, the odd one out first");
   parser.flag("--writers", options.writers, "Who wrote what ranks saw in their windows (needs record --data)");
+  parser.option("--flow", options.flow, "How the MPI library moved the bytes of a call, as `check` counts calls; of a rank: which there are (needs check --flows)", "RANK[:CALL]");
   parser.option("-r,--rank", options.ranks, "Only these ranks: 0,3-5", "R");
   parser.option("-c,--call", options.calls, "Only these functions: 'MPI_*recv', barrier", "GLOB").comma_separated();
   parser.option("--at", options.places, "Only these source lines: solver.c, solver.c:12-40", "FILE[:LINE]");
@@ -267,8 +274,8 @@ int show_command(int argc, char** argv) {
   const CommandLine line = split_command_line(argc, argv);
   if (const auto status = parser.parse(line.own)) return *status;
   if (!line.command.empty()) fail("show: nothing goes after \"--\" (see reprise show -h)");
-  if (options.summary + options.list + options.blocked + options.writers > 1)
-    fail("show: --summary, --calls, --blocked and --writers are different outputs; choose one (see reprise show -h)");
+  if (options.summary + options.list + options.blocked + options.writers + !options.flow.empty() > 1)
+    fail("show: --summary, --calls, --blocked, --writers and --flow are different outputs; choose one (see reprise show -h)");
   return show(options);
 }
 

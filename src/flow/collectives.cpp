@@ -137,13 +137,20 @@ void Collectives::compare(const Call& call, const Share& taker, std::size_t numb
   const LoggedBlock* from = nullptr;
   std::uint64_t begins = 0;
   std::uint64_t seen = 0;
+  std::size_t block = 0;
   for (std::size_t i = 0; i < there.gives.size() && !from; ++i) {
     const bool counts = !to.by_edge || there.gives[i].peer == shape.group->me;
-    if (counts && seen++ == to.number) from = &there.gives[i];
-    else begins += digest_size(there.gives[i], most);
+    if (counts && seen++ == to.number) {
+      from = &there.gives[i];
+      block = i;
+    } else {
+      begins += digest_size(there.gives[i], most);
+    }
   }
   Violation violation;
   violation.path = {giver.part, taker.part};
+  violation.given = block;
+  violation.taken = number;
   violation.post = giver.post;
   const std::uint64_t bytes = to.bytes();
   const bool known = (to.count == 0 || to.type->flat.known) && (!from || from->count == 0 || from->type->flat.known);

@@ -243,6 +243,8 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
     }
   });
   sum.followed += followed;
+  if (delivered_)
+    delivered_({from.rank, from.call, *given, taker.rank, taker.call, block}, *from.shape, *taker.shape, bytes, followed);
 }
 
 void Tracker::move(std::uint32_t rank, const Event& event) {
@@ -258,9 +260,9 @@ void Tracker::move(std::uint32_t rank, const Event& event) {
     case IntentionRecord::Sent:
     case IntentionRecord::Heard: {
       const bool hears = event.kind == IntentionRecord::Heard;
-      if (moved.stream->empty()) {
-        ++troubles_["a socket of an unknown kind"];
+      if (moved.stream->empty()) {  // to the launcher, perhaps
         if (hears) transfer(hop, {}, pieces(rank, moved.to, moved.bytes));
+        else if (!labels_at(rank, moved.from, moved.bytes).empty()) ++troubles_["a socket that is not one of TCP"];
         return;
       }
       const std::uint32_t number = stream(*moved.stream, hears);
@@ -278,7 +280,7 @@ void Tracker::move(std::uint32_t rank, const Event& event) {
     case IntentionRecord::Pushed: {
       const auto other = rank_of(rank, moved.process);
       if (!other) {
-        ++troubles_["memory of a process that is no rank"];
+        ++troubles_["the memory of a process that is no rank"];
         if (event.kind == IntentionRecord::Pulled) transfer(hop, {}, pieces(rank, moved.to, moved.bytes));
         return;
       }

@@ -3,6 +3,7 @@
 // socket are all the same to it: spaces of bytes with addresses.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -60,6 +61,17 @@ class HopWatcher {
   virtual std::uint32_t moved(const Hop& hop) = 0;
 };
 
+// Which block of which calls (Part::call).
+struct Delivery {
+  std::uint32_t from = 0;  // ranks
+  std::uint64_t given_by = 0;
+  std::size_t given = 0;  // which block
+  std::uint32_t to = 0;
+  std::uint64_t taken_by = 0;
+  std::size_t taken = 0;
+  auto operator<=>(const Delivery&) const = default;
+};
+
 struct FollowedBytes {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;     // that were to arrive
@@ -68,7 +80,11 @@ struct FollowedBytes {
 
 class Tracker {
  public:
-  Tracker(std::uint32_t ranks, HopWatcher* watcher) : ranks_(ranks), watcher_(watcher) {}
+  explicit Tracker(std::uint32_t ranks) : ranks_(ranks) {}
+  void tell(HopWatcher* watcher) { watcher_ = watcher; }
+  // With each block of which some bytes came from where they should: how many were to come, and did. By the shapes of both calls.
+  using Delivered = std::function<void(const Delivery&, const LoggedShape& giver, const LoggedShape& taker, std::uint64_t bytes, std::uint64_t followed)>;
+  void tell_deliveries(Delivered delivered) { delivered_ = std::move(delivered); }
 
   // Can this event be told now? No: it reads from another machine what was not written yet.
   bool is_ready(const Event& event) const;
@@ -132,6 +148,7 @@ class Tracker {
 
   std::vector<Rank> ranks_;
   HopWatcher* watcher_ = nullptr;
+  Delivered delivered_;
   std::vector<TrackedOperation> operations_;
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> segment_numbers_;
   std::vector<Labels> segments_;

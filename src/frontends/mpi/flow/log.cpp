@@ -3,6 +3,8 @@
 
 #include <xxhash.h>
 
+#include <sched.h>
+
 #include <array>
 #include <cstring>
 #include <map>
@@ -10,7 +12,6 @@
 
 #include "base/bytes.hpp"
 #include "base/machine_ticks.hpp"
-#include "base/spin.hpp"
 #include "engine/session.hpp"
 #include "frontends/mpi/check/report.hpp"
 #include "frontends/mpi/entry.hpp"
@@ -24,6 +25,8 @@ using engine::DataRun;
 using trace::IntentionRecord;
 
 engine::DataRecorder& file() { return engine::Session::get().messages(); }
+
+thread_local bool t_logs __attribute__((tls_model("initial-exec"))) = false;
 
 struct Log {
   std::atomic_flag lock;
@@ -62,7 +65,7 @@ class Numbers {
 
 // Called within the lock of the types or groups, never within ours.
 std::uint32_t number_type(const Type& type) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const Bytes tree{type.tree.data(), type.tree.size()};
   put(IntentionRecord::Type, {}, {&tree, 1});
   if (type.packed_otherwise) {
@@ -93,7 +96,7 @@ std::uint32_t number_group(const Group& group) {
   const std::int64_t fields[] = {number(group.uid), group.me, static_cast<std::int64_t>(group.local.size()),
                                  static_cast<std::int64_t>(group.remote.size()), kind};
   const Bytes parts[] = {local.bytes(), remote.bytes(), first.bytes(), second.bytes()};
-  const Spin spin(&log().lock);
+  const LogLock lock;
   put(IntentionRecord::Group, fields, parts);
   return log().groups++;
 }
@@ -221,8 +224,13 @@ void put(trace::IntentionRecord kind, std::span<const std::int64_t> fields, std:
 
 LogLock::LogLock() {
   while (log().lock.test_and_set(std::memory_order_acquire)) sched_yield();
+  t_logs = true;
 }
-LogLock::~LogLock() { log().lock.clear(std::memory_order_release); }
+LogLock::~LogLock() {
+  t_logs = false;
+  log().lock.clear(std::memory_order_release);
+}
+bool this_thread_logs() { return t_logs; }
 
 std::int64_t time_step() { return time_step(machine_ticks()); }
 std::int64_t time_step(std::uint64_t until) { return number(until - std::exchange(log().time, until)); }
@@ -232,7 +240,7 @@ bool uses_messages() { return engine::Session::get().configuration().flow_messag
 
 std::uint32_t number_of(const Shape& shape) {
   const std::uint64_t digest = digest_of(shape);
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const auto [found, is_new] = log().shapes.try_emplace(digest, static_cast<std::uint32_t>(log().shapes.size()));
   if (is_new) {
     const std::uint32_t place = this_place();
@@ -242,7 +250,7 @@ std::uint32_t number_of(const Shape& shape) {
 }
 
 std::uint64_t log_begin(std::uint32_t shape, const void* address, const void* given_from, Bytes given, Bytes contribution) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   note_caller();
   const bool timed = follows_movements();
   const std::int64_t fields[] = {shape, number(reinterpret_cast<std::uintptr_t>(address)),
@@ -254,7 +262,7 @@ std::uint64_t log_begin(std::uint32_t shape, const void* address, const void* gi
 
 void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told& told, Bytes taken, Bytes result, Bytes expected,
              const void* address) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const bool timed = follows_movements();
   // Where a matched receive takes to was not known when its probe began.
   const std::int64_t fields[] = {number(post),
@@ -272,7 +280,7 @@ void log_end(std::uint64_t post, std::optional<std::uint32_t> shape, const Told&
 
 void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes given, Bytes taken, Bytes contribution,
                Bytes result, Bytes expected) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   note_caller();
   const std::int64_t fields[] = {shape,         number(reinterpret_cast<std::uintptr_t>(address)),
                                  told.error,    told.source,
@@ -283,26 +291,26 @@ void log_whole(std::uint32_t shape, const void* address, const Told& told, Bytes
 }
 
 void log_freed(std::uint64_t post) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const std::int64_t fields[] = {number(post)};
   put(IntentionRecord::Freed, fields, {});
 }
 
 void log_access(std::uint32_t shape) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const std::int64_t fields[] = {shape};
   put(IntentionRecord::Access, fields, {});
 }
 
 void log_accumulated(std::uint64_t operation, std::uint64_t element, const char* type, Bytes elements) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const std::int64_t fields[] = {number(operation), number(element)};
   const Bytes parts[] = {{type, std::strlen(type)}, elements};
   put(IntentionRecord::Accumulated, fields, parts);
 }
 
 void log_remark(trace::Seen seen, int side, std::uint64_t block, std::uint64_t offset, std::uint64_t more) {
-  const Spin spin(&log().lock);
+  const LogLock lock;
   const std::int64_t fields[] = {static_cast<std::int64_t>(seen), side, number(block), number(offset), number(more)};
   put(IntentionRecord::Remark, fields, {});
 }

@@ -111,6 +111,8 @@ class LogLock {
   LogLock(const LogLock&) = delete;
   LogLock& operator=(const LogLock&) = delete;
 };
+// Is it held by this thread? Then what it copies is none of the program's, whoever stands between it and memcpy.
+bool this_thread_logs();
 // Within the lock.
 void put(trace::IntentionRecord kind, std::span<const std::int64_t> fields, std::span<const Bytes> parts = {});
 // The time since it was last asked for, in ticks of a clock that all processes of this machine share. Within the lock.

@@ -72,7 +72,7 @@ class Busy {
 };
 
 bool is_ours(const void* caller) { return caller >= __ehdr_start && caller < _end; }
-bool counts(const void* caller) { return frontends::t_inside && !t_busy && !is_ours(caller) && is_logging(); }
+bool counts(const void* caller) { return frontends::t_inside && !t_busy && !is_ours(caller) && !this_thread_logs() && is_logging(); }
 
 // Within our lock: memory that is shared may have come or gone.
 void look_at_maps() {

@@ -1,0 +1,150 @@
+#include "cli/check_flows.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analyze/note_fields.hpp"
+#include "base/text.hpp"
+#include "cli/intention_logs.hpp"
+#include "flow/blame.hpp"
+#include "report/flow_words.hpp"
+
+namespace reprise::cli {
+namespace {
+
+using flow::Blame;
+using flow::Delivery;
+using flow::Violation;
+
+constexpr std::size_t kMostFlows = 100;  // that are looked into
+
+std::optional<Delivery> delivery_of(const Violation& violation) {
+  if (violation.kind != Violation::Kind::Bytes || violation.path.size() != 2 || !violation.excuse.empty()) return std::nullopt;
+  const flow::Part& first = violation.path.front();
+  const flow::Part& last = violation.path.back();
+  if (violation.given >= first.shape->gives.size() || violation.taken >= last.shape->takes.size()) return std::nullopt;
+  return Delivery{first.rank, first.call, violation.given, last.rank, last.call, violation.taken};
+}
+
+// How far the bytes went that did not arrive, if nobody knows the way of any that did.
+FlowFinding lost(const flow::Journey& journey, analyze::SourceLines& lines) {
+  FlowFinding finding;
+  finding.verdict = "unknown";
+  const flow::Hop* last = nullptr;
+  for (const flow::Hop& hop : journey.hops())
+    for (const flow::Labelled& one : hop.labels)
+      if (journey.is_of_giver(one.label.operation)) last = &hop;
+  finding.words.push_back(last ? fmt::format("the flow cannot be followed; last seen: {}, rank {}: {}",
+                                             report::stage_words({last->rank, last->kind, last->site}, lines), last->rank, report::route_words(*last, journey))
+                               : std::string("the flow cannot be followed: nobody was seen to move these bytes"));
+  return finding;
+}
+
+const char* verdict_of(Blame::Kind kind) {
+  return kind == Blame::Kind::NotMoved || kind == Blame::Kind::Reversed || kind == Blame::Kind::Overwritten ? "broken" : "misdirected";
+}
+
+FlowFinding explain(const flow::Journey& journey, const flow::Journey* related, analyze::SourceLines& lines) {
+  const Blame blame = flow::find_blame(journey, related);
+  if (blame.kind == Blame::Kind::Unknown) return lost(journey, lines);
+  FlowFinding finding;
+  finding.verdict = verdict_of(blame.kind);
+  finding.rank = blame.stage.rank;
+  finding.hop = blame.hop;
+  const flow::Stage stage = blame.movement ? flow::Stage{blame.movement->rank, blame.movement->kind, blame.movement->site} : blame.stage;
+  analyze::NoteFields fields(*stage.site);
+  if (const analyze::SourceLine* const line = fields.site(lines)) {
+    finding.function = line->function;
+    finding.module = base_name(line->module);
+  }
+  finding.words.push_back(fmt::format("the flow breaks at: {}, rank {}, hop {} of {}", report::stage_words(stage, lines), stage.rank, blame.hop, blame.of));
+  finding.words.push_back("  " + report::blame_words(blame));
+  for (std::size_t i = 0; i < blame.way.size(); ++i) {
+    finding.way.push_back(report::stage_words(blame.way[i], lines));
+    finding.words.push_back(fmt::format("  hop {}: rank {}, {}{}", i + 1, blame.way[i].rank, finding.way.back(), i + 1 == blame.hop ? "   <- here" : ""));
+  }
+  if (blame.by_related && related)
+    finding.words.push_back(fmt::format("  the way is that of call {} of rank {}, whose bytes arrived in call {} of rank {}", related->delivery().given_by,
+                                        related->delivery().from, related->delivery().taken_by, related->delivery().to));
+  else
+    finding.words.push_back(fmt::format("  {} of {} bytes of the same block went this way and arrived", blame.arrived, journey.bytes()));
+  return finding;
+}
+
+}  // namespace
+
+flow::FollowedBytes FlowSums::all() const {
+  flow::FollowedBytes sum;
+  for (const auto& [call, one] : followed) {
+    sum.blocks += one.blocks;
+    sum.bytes += one.bytes;
+    sum.followed += one.followed;
+  }
+  return sum;
+}
+
+nlohmann::json FlowFinding::as_json() const {
+  nlohmann::json out{{"verdict", verdict}, {"words", words}};
+  if (hop > 0) {
+    out["rank"] = rank;
+    out["hop"] = hop;
+    out["function"] = function;
+    out["module"] = module;
+    out["way"] = way;
+  }
+  return out;
+}
+
+std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow::Verdict& verdict, const FlowSums& sums) {
+  std::map<std::size_t, FlowFinding> all;
+  std::map<std::size_t, std::pair<Delivery, std::optional<Delivery>>> wanted;
+  std::set<Delivery> watched;
+  for (std::size_t i = 0; i < verdict.violations.size() && wanted.size() < kMostFlows; ++i) {
+    const Violation& violation = verdict.violations[i];
+    const auto delivery = delivery_of(violation);
+    if (!delivery) continue;
+    const flow::LoggedShape& giver = *violation.path.front().shape;
+    const flow::LoggedShape& taker = *violation.path.back().shape;
+    const auto related = sums.related.like(*delivery, giver, taker, std::min(giver.gives[delivery->given].bytes(), taker.takes[delivery->taken].bytes()));
+    wanted[i] = {*delivery, related};
+    watched.insert(*delivery);
+    if (related) watched.insert(*related);
+  }
+  if (wanted.empty()) return all;
+  flow::Tracker tracker(trace.manifest.ranks);
+  flow::Trail trail(watched);
+  trail.watch(tracker);
+  tracker.tell(&trail);
+  IntentionLogs logs = open_intention_logs(trace);
+  logs.read([&](const flow::Event& event) { return tracker.is_ready(event); },
+            [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
+  analyze::SourceLines lines;
+  for (const auto& [number, pair] : wanted) {
+    const flow::Journey* const journey = trail.find(pair.first);
+    if (journey) all[number] = explain(*journey, pair.second ? trail.find(*pair.second) : nullptr, lines);
+  }
+  return all;
+}
+
+std::vector<std::string> summary_of(const FlowSums& sums) {
+  std::vector<std::string> lines;
+  if (!sums.any) return lines;
+  const flow::FollowedBytes all = sums.all();
+  const double share = all.bytes == 0 ? 1 : static_cast<double>(all.followed) / static_cast<double>(all.bytes);
+  lines.push_back(fmt::format("flows: {:.4g} % of {} were followed from buffer to buffer, in {}", share * 100, human_bytes(all.bytes), counted(sums.movements, "movement")));
+  for (const auto& [call, one] : sums.followed)
+    if (one.followed < one.bytes) lines.push_back(fmt::format("flows: {} of {} that came with {} were not followed", human_bytes(one.bytes - one.followed), human_bytes(one.bytes), call));
+  for (const auto& [why, count] : sums.lost) lines.push_back(fmt::format("flows: not followed: {} ({})", why, count));
+  return lines;
+}
+
+nlohmann::json as_json(const FlowSums& sums) {
+  const flow::FollowedBytes all = sums.all();
+  nlohmann::json out{{"movements", sums.movements}, {"bytes", all.bytes}, {"followed", all.followed}, {"calls", nlohmann::json::object()}, {"lost", nlohmann::json::object()}};
+  for (const auto& [call, one] : sums.followed) out["calls"][call] = {{"blocks", one.blocks}, {"bytes", one.bytes}, {"followed", one.followed}};
+  for (const auto& [why, count] : sums.lost) out["lost"][why] = count;
+  return out;
+}
+
+}  // namespace reprise::cli

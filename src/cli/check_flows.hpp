@@ -1,0 +1,42 @@
+// reprise check --flows: where inside the library bytes went wrong.
+#pragma once
+
+#include <map>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/trace_dir.hpp"
+#include "flow/related.hpp"
+#include "flow/verdict.hpp"
+
+namespace reprise::cli {
+
+// What the first reading of the logs tells about the library's movements.
+struct FlowSums {
+  bool any = false;  // were they followed?
+  std::map<std::string, flow::FollowedBytes> followed;  // by call
+  std::map<std::string, std::uint64_t> lost;            // why, and how often
+  std::uint64_t movements = 0;
+  flow::RelatedDeliveries related;
+
+  flow::FollowedBytes all() const;
+};
+
+struct FlowFinding {
+  std::vector<std::string> words;  // lines
+  std::string verdict;             // "broken", "misdirected", "unknown"
+  std::string function, module;    // of the movement that is blamed
+  std::uint32_t rank = 0;
+  std::size_t hop = 0;
+  std::vector<std::string> way;
+  nlohmann::json as_json() const;
+};
+
+// By number of the violation. Reads the logs again.
+std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow::Verdict& verdict, const FlowSums& sums);
+
+// Lines for the end of a run.
+std::vector<std::string> summary_of(const FlowSums& sums);
+nlohmann::json as_json(const FlowSums& sums);
+
+}  // namespace reprise::cli

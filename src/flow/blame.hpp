@@ -1,0 +1,48 @@
+// Where a block of bytes went wrong on its way (FlowChecker's MF-Checker, section III-E): the first movement that does not do
+// what the same movement does for bytes that arrive.
+#pragma once
+
+#include "flow/journey.hpp"
+
+namespace reprise::flow {
+
+// A movement as one of several that all bytes make: by the same function, in the same rank.
+struct Stage {
+  std::uint32_t rank = 0;
+  trace::IntentionRecord kind{};
+  const std::string* site = nullptr;
+};
+
+struct Blame {
+  enum class Kind : std::uint8_t {
+    Unknown,      // it cannot be said
+    NotMoved,     // the bytes stayed where the movement before had put them
+    Misplaced,    // it has put them to a wrong place, or taken others
+    Overwritten,  // it has put others over them
+    Reversed,     // it has written to where it should read from
+    Packing,      // the bytes it has packed are not those that it should pack
+  };
+  Kind kind = Kind::Unknown;
+  std::size_t hop = 0;  // counted from 1
+  std::size_t of = 0;
+  Stage stage;
+  const Hop* movement = nullptr;  // if there is one
+  bool by_related = false;        // the way is known from bytes of another call
+  std::uint64_t offset = 0;       // the first byte of the block that went wrong there
+  std::vector<Stage> way;         // that they should have gone
+  std::uint64_t arrived = 0;      // bytes of the same block that went that way and arrived
+};
+
+// `related`: bytes of another call that arrived; null if there are none.
+Blame find_blame(const Journey& journey, const Journey* related);
+
+// The ways of those that arrived: each with how many bytes, and with how many movements at each stage.
+struct Way {
+  std::vector<Stage> stages;
+  std::vector<std::uint64_t> movements;
+  std::vector<const Hop*> examples;
+  std::uint64_t bytes = 0;
+};
+std::vector<Way> ways_of(const Journey& journey);
+
+}  // namespace reprise::flow

@@ -1,0 +1,143 @@
+#include "flow/journey.hpp"
+
+#include <algorithm>
+
+#include "flow/units.hpp"
+
+namespace reprise::flow {
+namespace {
+
+constexpr std::size_t kMostHops = 4u << 20;
+
+// From the first to the last byte of a block at this address.
+bool touches(const LoggedBlock& block, std::uint64_t address, const Place& place, std::uint32_t rank, std::uint64_t bytes) {
+  if (place.kind != Place::Kind::Private || place.number != rank || block.bytes() == 0) return false;
+  const engine::FlatType& flat = block.type->flat;
+  const std::int64_t steps = static_cast<std::int64_t>(block.count - 1) * flat.extent;
+  const std::uint64_t first = address + static_cast<std::uint64_t>((flat.solid ? 0 : flat.true_lower) + std::min<std::int64_t>(steps, 0));
+  const std::uint64_t size = flat.solid ? block.bytes() : static_cast<std::uint64_t>(std::abs(steps) + flat.true_extent);
+  return place.address < first + size && first < place.address + bytes;
+}
+
+}  // namespace
+
+std::uint64_t Journey::bytes() const {
+  return taker_.shape->form == trace::IntentionForm::Collective ? taken().bytes() : std::min(taker_.bytes, std::min(given().bytes(), taken().bytes()));
+}
+
+std::optional<std::uint64_t> Journey::carries(const Hop& hop, std::uint64_t source, std::uint32_t before) const {
+  for (const Labelled& one : hop.labels)
+    if (one.label.hop == before && source >= one.label.address && source - one.label.address < one.bytes && is_of_giver(one.label.operation))
+      return one.at + (source - one.label.address);
+  return std::nullopt;
+}
+
+std::vector<Link> Journey::way(std::uint32_t last_hop, std::uint64_t source) const {
+  std::vector<Link> links;
+  for (std::uint32_t hop = last_hop; hop != kNoHop && links.size() < 1000;) {
+    const auto& labels = (*hops_)[hop].labels;
+    const auto found = std::find_if(labels.begin(), labels.end(), [&](const Labelled& one) {
+      return source >= one.label.address && source - one.label.address < one.bytes && is_of_giver(one.label.operation);
+    });
+    if (found == labels.end()) break;
+    links.push_back({hop, found->at + (source - found->label.address)});
+    hop = found->label.hop;
+  }
+  std::reverse(links.begin(), links.end());
+  return links;
+}
+
+Trail::Trail(const std::set<Delivery>& wanted) {
+  for (const Delivery& one : wanted) {
+    Journey& journey = journeys_.emplace_back();
+    journey.delivery_ = one;
+    journey.hops_ = &hops_;
+  }
+}
+
+void Trail::begins(std::uint32_t operation, const TrackedOperation& what) {
+  for (Journey& one : journeys_) {
+    const Delivery& wanted = one.delivery_;
+    if (wanted.from == what.rank && wanted.given_by == what.call) {
+      one.giver_number_ = operation;
+      one.giver_ = what;
+      one.aliases_ = open_[what.rank];
+      one.aliases_.insert(operation);
+    } else if (wanted.from == what.rank && one.giver_number_ && open_[what.rank].contains(*one.giver_number_)) {
+      one.aliases_.insert(operation);
+    }
+    if (wanted.to == what.rank && wanted.taken_by == what.call) {
+      one.taker_number_ = operation;
+      one.taker_ = what;
+    }
+  }
+  open_[what.rank].insert(operation);
+}
+
+void Trail::ends(std::uint32_t operation, const TrackedOperation& what) {
+  open_[what.rank].erase(operation);
+  for (Journey& one : journeys_)
+    if (one.taker_number_ == operation && !one.complete_) arrive(one, what);
+}
+
+void Trail::arrive(Journey& journey, const TrackedOperation& taker) {
+  journey.taker_ = taker;
+  const Delivery& wanted = journey.delivery_;
+  if (!journey.giver_number_ || wanted.given >= journey.giver_.shape->gives.size() || wanted.taken >= taker.shape->takes.size()) return;
+  const LoggedBlock& gives = journey.given();
+  const LoggedBlock& takes = journey.taken();
+  if (gives.bytes() == 0 || takes.bytes() == 0) return;
+  journey.complete_ = true;
+  const std::uint64_t from = journey.giver_.given_at(wanted.given);
+  const std::uint64_t to = taker.taken_at(wanted.taken);
+  each_unit(gives, takes, journey.bytes(), [&](const Unit& unit) {
+    const std::uint64_t source = from + static_cast<std::uint64_t>(unit.from - gives.place);
+    const std::uint64_t target = to + static_cast<std::uint64_t>(unit.to - takes.place);
+    std::uint64_t done = 0;
+    const auto add = [&](std::uint64_t until, bool arrived, std::uint32_t hop) {
+      if (until <= done) return;
+      journey.stretches_.push_back({unit.begins + done, until - done, source + done, target + done, arrived, hop});
+      done = until;
+    };
+    for (const Labelled& one : tracker_->labels_at(taker.rank, target, unit.size)) {
+      add(one.at, false, kNoHop);
+      const bool right = journey.is_of_giver(one.label.operation) && one.label.address == source + one.at;
+      add(one.at + one.bytes, right, right ? one.label.hop : kNoHop);
+    }
+    add(unit.size, false, kNoHop);
+  });
+}
+
+bool Trail::matters(const Hop& hop) const {
+  const auto is_open = [&](std::uint32_t rank, const std::optional<std::uint32_t>& number) {
+    const auto found = open_.find(rank);
+    return number && found != open_.end() && found->second.contains(*number);
+  };
+  for (const Journey& one : journeys_) {
+    if (one.complete_) continue;
+    const auto is_its = [&](const Labelled& label) { return one.is_of_giver(label.label.operation); };
+    if (std::any_of(hop.labels.begin(), hop.labels.end(), is_its)) return true;
+    if (std::any_of(hop.overwritten.begin(), hop.overwritten.end(), is_its)) return true;
+    const Delivery& wanted = one.delivery_;
+    if (is_open(wanted.to, one.taker_number_) && wanted.taken < one.taker_.shape->takes.size() &&
+        touches(one.taken(), one.taker_.taken_at(wanted.taken), hop.to, wanted.to, hop.bytes))
+      return true;
+    if (is_open(wanted.from, one.giver_number_) && wanted.given < one.giver_.shape->gives.size() &&
+        touches(one.given(), one.giver_.given_at(wanted.given), hop.to, wanted.from, hop.bytes))
+      return true;
+  }
+  return false;
+}
+
+std::uint32_t Trail::moved(const Hop& hop) {
+  if (hops_.size() >= kMostHops || !matters(hop)) return kNoHop;
+  hops_.push_back(hop);
+  return static_cast<std::uint32_t>(hops_.size() - 1);
+}
+
+const Journey* Trail::find(const Delivery& delivery) const {
+  const auto found = std::find_if(journeys_.begin(), journeys_.end(), [&](const Journey& one) { return one.delivery_ == delivery; });
+  return found == journeys_.end() || !found->complete_ ? nullptr : &*found;
+}
+
+}  // namespace reprise::flow

@@ -1,0 +1,81 @@
+// The way of one block of bytes from the call that gave it to the call that took it: every movement that carried some of
+// it, and what became of each byte.
+#pragma once
+
+#include <deque>
+#include <set>
+
+#include "flow/tracker.hpp"
+
+namespace reprise::flow {
+
+// Some bytes that follow each other, on both sides.
+struct Stretch {
+  std::uint64_t offset = 0;  // in the block, as it travels
+  std::uint64_t bytes = 0;
+  std::uint64_t from = 0;  // addresses
+  std::uint64_t to = 0;
+  bool arrived = false;  // the right bytes are there
+  std::uint32_t hop = kNoHop;  // the last one that brought them
+};
+
+// A movement as part of the way of one byte.
+struct Link {
+  std::uint32_t hop = 0;
+  std::uint64_t at = 0;  // of the byte, in what was moved
+};
+
+class Trail;
+
+class Journey {
+ public:
+  const Delivery& delivery() const { return delivery_; }
+  bool is_complete() const { return complete_; }
+  const TrackedOperation& giver() const { return giver_; }
+  const TrackedOperation& taker() const { return taker_; }
+  const LoggedBlock& given() const { return giver_.shape->gives[delivery_.given]; }
+  const LoggedBlock& taken() const { return taker_.shape->takes[delivery_.taken]; }
+  std::uint64_t bytes() const;
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+  const std::vector<Hop>& hops() const { return *hops_; }
+  bool is_of_giver(std::uint32_t operation) const { return aliases_.contains(operation); }
+
+  // The way of this byte, the first movement first: back from where it arrived.
+  std::vector<Link> way(std::uint32_t last_hop, std::uint64_t source) const;
+  // Where in what it moves the byte from `source` is, if it came by `before`.
+  std::optional<std::uint64_t> carries(const Hop& hop, std::uint64_t source, std::uint32_t before) const;
+
+ private:
+  friend class Trail;
+  Delivery delivery_;
+  bool complete_ = false;
+  std::optional<std::uint32_t> giver_number_, taker_number_;
+  TrackedOperation giver_, taker_;
+  std::set<std::uint32_t> aliases_;  // of the giver, with itself
+  std::vector<Stretch> stretches_;
+  const std::vector<Hop>* hops_ = nullptr;
+};
+
+// Watches the movements of all these deliveries, and keeps them.
+class Trail : public HopWatcher {
+ public:
+  explicit Trail(const std::set<Delivery>& wanted);
+  void watch(const Tracker& tracker) { tracker_ = &tracker; }
+
+  void begins(std::uint32_t operation, const TrackedOperation& what) override;
+  void ends(std::uint32_t operation, const TrackedOperation& what) override;
+  std::uint32_t moved(const Hop& hop) override;
+
+  const Journey* find(const Delivery& delivery) const;
+
+ private:
+  bool matters(const Hop& hop) const;
+  void arrive(Journey& journey, const TrackedOperation& taker);
+
+  const Tracker* tracker_ = nullptr;
+  std::deque<Journey> journeys_;
+  std::vector<Hop> hops_;
+  std::map<std::uint32_t, std::set<std::uint32_t>> open_;  // by rank
+};
+
+}  // namespace reprise::flow

@@ -1,0 +1,200 @@
+// Stands before everything that moves bytes, because it is part of the program, and makes one movement wrong that the MPI library
+// wants: as if it had asked for the wrong thing. Whoever stands behind sees what it asks for.
+//
+//     REPRISE_TEST_FAULT=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER
+//
+// The NUMBERth movement of so many bytes (0: any number) of this rank that is asked for at this place, while the fault is armed. KIND:
+// to (another place), from (the same), direction, size, dropped.
+#define _GNU_SOURCE
+#include "faulty_copies.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+enum { kShift = 8 };
+
+static struct {
+  char kind[16];
+  char module[128];
+  int rank;
+  uintptr_t offset;
+  size_t bytes;
+  int number;
+} g_fault;
+static int g_is_this_rank;
+static volatile int g_armed;
+static int g_seen;
+
+void prepare_fault(int rank) {
+  const char* const wanted = getenv("REPRISE_TEST_FAULT");
+  unsigned long offset = 0, bytes = 0;
+  if (wanted && sscanf(wanted, "%15[^:]:%d:%127[^:]:%lu:%lu:%d", g_fault.kind, &g_fault.rank, g_fault.module, &offset, &bytes, &g_fault.number) == 6) {
+    g_fault.offset = offset;
+    g_fault.bytes = bytes;
+    g_is_this_rank = g_fault.rank == rank;
+  }
+}
+
+void arm_fault(int on) { g_armed = on && g_is_this_rank; }
+
+// Is it the one that is to go wrong?
+static int is_it(size_t bytes, const void* caller) {
+  if (!g_armed || (g_fault.bytes != 0 && bytes != g_fault.bytes) || bytes < 2) return 0;
+  Dl_info info;
+  if (!dladdr(caller, &info) || !info.dli_fname) return 0;
+  const char* const slash = strrchr(info.dli_fname, '/');
+  if (strcmp(slash ? slash + 1 : info.dli_fname, g_fault.module) != 0) return 0;
+  if ((uintptr_t)caller - (uintptr_t)info.dli_fbase != g_fault.offset) return 0;
+  return g_seen++ == g_fault.number;
+}
+
+static int fails_by(const char* kind) { return strcmp(g_fault.kind, kind) == 0; }
+static size_t shift_of(size_t bytes) { return bytes > kShift ? kShift : bytes / 2; }
+
+typedef void* (*Copy)(void*, const void*, size_t);
+static Copy g_memcpy, g_memmove;
+
+static inline __attribute__((always_inline)) void* copy(Copy next, void* to, const void* from, size_t bytes, const void* caller) {
+  if (__builtin_expect(g_armed, 0) && is_it(bytes, caller)) {
+    const size_t shift = shift_of(bytes);
+    if (fails_by("dropped")) return to;
+    if (fails_by("to")) return next((char*)to + shift, from, bytes - shift);
+    if (fails_by("from")) return next(to, (const char*)from + shift, bytes - shift);
+    if (fails_by("size")) return next(to, from, bytes - shift);
+    if (fails_by("direction")) return next((void*)from, to, bytes);
+  }
+  return next(to, from, bytes);
+}
+
+// A byte at a time, until the next one is known.
+static void* copy_slowly(void* to, const void* from, size_t bytes) {
+  volatile char* out = to;
+  const volatile char* in = from;
+  for (size_t i = 0; i < bytes; ++i) out[i] = in[i];
+  return to;
+}
+
+// The call is the last thing: the library is still who has called.
+void* memcpy(void* to, const void* from, size_t bytes) {
+  if (!g_memcpy) {
+    g_memcpy = copy_slowly;
+    g_memcpy = (Copy)dlsym(RTLD_NEXT, "memcpy");
+  }
+  return copy(g_memcpy, to, from, bytes, __builtin_return_address(0));
+}
+
+void* memmove(void* to, const void* from, size_t bytes) {
+  if (!g_memmove) g_memmove = (Copy)dlsym(RTLD_NEXT, "memmove");
+  return copy(g_memmove, to, from, bytes, __builtin_return_address(0));
+}
+
+typedef ssize_t (*Across)(pid_t, const struct iovec*, unsigned long, const struct iovec*, unsigned long, unsigned long);
+
+// The kernel moves fewer bytes, and the library believes that it moved all.
+ssize_t process_vm_readv(pid_t process, const struct iovec* own, unsigned long own_count, const struct iovec* theirs, unsigned long their_count,
+                         unsigned long flags) {
+  static Across next;
+  if (!next) next = (Across)dlsym(RTLD_NEXT, "process_vm_readv");
+  if (own_count == 1 && their_count == 1 && is_it(own->iov_len < theirs->iov_len ? own->iov_len : theirs->iov_len, __builtin_return_address(0))) {
+    const size_t bytes = own->iov_len < theirs->iov_len ? own->iov_len : theirs->iov_len;
+    struct iovec to = {own->iov_base, bytes - kShift};
+    struct iovec from = {theirs->iov_base, bytes - kShift};
+    if (fails_by("dropped")) return (ssize_t)bytes;
+    if (fails_by("to")) to.iov_base = (char*)to.iov_base + kShift;
+    if (fails_by("from")) from.iov_base = (char*)from.iov_base + kShift;
+    next(process, &to, 1, &from, 1, flags);
+    return (ssize_t)bytes;
+  }
+  return next(process, own, own_count, theirs, their_count, flags);
+}
+
+typedef ssize_t (*Vector)(int, const struct iovec*, int);
+
+// Other bytes than those that were meant, but as many: otherwise nothing that follows would be understood.
+static const struct iovec* shifted(const struct iovec* pieces, int count, struct iovec* room, const void* caller) {
+  for (int i = 0; i < count && count <= 16; ++i) {
+    if (!is_it(pieces[i].iov_len, caller)) continue;
+    memcpy(room, pieces, sizeof *room * (size_t)count);
+    room[i].iov_base = (char*)room[i].iov_base + kShift;
+    return room;
+  }
+  return pieces;
+}
+
+ssize_t writev(int fd, const struct iovec* pieces, int count) {
+  static Vector next;
+  if (!next) next = (Vector)dlsym(RTLD_NEXT, "writev");
+  if (!g_armed) return next(fd, pieces, count);
+  struct iovec room[16];
+  const ssize_t done = next(fd, shifted(pieces, count, room, __builtin_return_address(0)), count);
+  __asm__ volatile("" ::: "memory");
+  return done;
+}
+
+ssize_t readv(int fd, const struct iovec* pieces, int count) {
+  static Vector next;
+  if (!next) next = (Vector)dlsym(RTLD_NEXT, "readv");
+  if (!g_armed) return next(fd, pieces, count);
+  struct iovec room[16];
+  const ssize_t done = next(fd, shifted(pieces, count, room, __builtin_return_address(0)), count);
+  __asm__ volatile("" ::: "memory");
+  return done;
+}
+
+typedef ssize_t (*Receive)(int, void*, size_t, int);
+ssize_t recv(int fd, void* to, size_t bytes, int flags) {
+  static Receive next;
+  if (!next) next = (Receive)dlsym(RTLD_NEXT, "recv");
+  return next(fd, is_it(bytes, __builtin_return_address(0)) ? (char*)to + kShift : to, bytes, flags);
+}
+
+typedef ssize_t (*Send)(int, const void*, size_t, int);
+ssize_t send(int fd, const void* from, size_t bytes, int flags) {
+  static Send next;
+  if (!next) next = (Send)dlsym(RTLD_NEXT, "send");
+  return next(fd, is_it(bytes, __builtin_return_address(0)) ? (const char*)from + kShift : from, bytes, flags);
+}
+
+// UCX's callbacks for packing: one block of what was packed is that of before.
+struct Operations {
+  void* (*start_pack)(void*, const void*, size_t);
+  void* (*start_unpack)(void*, void*, size_t);
+  size_t (*packed_size)(void*);
+  size_t (*pack)(void*, size_t, void*, size_t);
+  int (*unpack)(void*, size_t, const void*, size_t);
+  void (*finish)(void*);
+};
+static struct Operations g_theirs;
+
+static size_t pack(void* state, size_t offset, void* to, size_t room) {
+  const size_t bytes = g_theirs.pack(state, offset, to, room);
+  if (g_armed && fails_by("packing") && g_seen++ == g_fault.number) memset((char*)to + bytes / 2 / 8 * 8, 0, 8);
+  return bytes;
+}
+
+static int unpack(void* state, size_t offset, const void* from, size_t bytes) {
+  if (g_armed && fails_by("unpacking") && bytes <= 1 << 20 && g_seen++ == g_fault.number) {
+    static char other[1 << 20];
+    copy_slowly(other, from, bytes);
+    memset(other + bytes / 2 / 8 * 8, 0, 8);
+    return g_theirs.unpack(state, offset, other, bytes);
+  }
+  return g_theirs.unpack(state, offset, from, bytes);
+}
+
+typedef int (*Create)(const struct Operations*, void*, uint64_t*);
+int ucp_dt_create_generic(const struct Operations* theirs, void* context, uint64_t* type) {
+  static Create next;
+  if (!next) next = (Create)dlsym(RTLD_NEXT, "ucp_dt_create_generic");
+  g_theirs = *theirs;
+  struct Operations wrong = *theirs;
+  wrong.pack = pack;
+  wrong.unpack = unpack;
+  return next(&wrong, context, type);
+}
