@@ -50,9 +50,9 @@ Found look(const OpenTrace& trace, bool ended_well) {
   flow::Checker checker(trace.manifest.ranks);
   flow::Tracker tracker(trace.manifest.ranks);
   FlowSums& sums = found.sums;
-  tracker.tell_deliveries([&](const flow::Delivery& delivery, const flow::LoggedShape& giver, const flow::LoggedShape& taker, std::uint64_t bytes,
+  tracker.tell_deliveries([&](const flow::Delivery& delivery, const flow::TrackedOperation& giver, const flow::TrackedOperation& taker, std::uint64_t bytes,
                               std::uint64_t followed) {
-    if (followed == bytes) sums.related.arrived(delivery, giver, taker, bytes);
+    if (followed == bytes) sums.related.arrived(delivery, *giver.shape, *taker.shape, bytes, taker.order < giver.order);
   });
   found.logs.read([&](const flow::Event& event) { return tracker.is_ready(event); },
                   [&](std::uint32_t rank, flow::Event event) {

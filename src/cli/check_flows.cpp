@@ -45,14 +45,15 @@ const char* verdict_of(Blame::Kind kind) {
   return kind == Blame::Kind::NotMoved || kind == Blame::Kind::Reversed || kind == Blame::Kind::Overwritten ? "broken" : "misdirected";
 }
 
-FlowFinding explain(const flow::Journey& journey, const flow::Journey* related, analyze::SourceLines& lines) {
+FlowFinding explain(const flow::Journey& journey, const std::vector<const flow::Journey*>& related, analyze::SourceLines& lines) {
   const Blame blame = flow::find_blame(journey, related);
   if (blame.kind == Blame::Kind::Unknown) return lost(journey, lines);
   FlowFinding finding;
   finding.verdict = verdict_of(blame.kind);
   finding.rank = blame.stage.rank;
   finding.hop = blame.hop;
-  const flow::Stage stage = blame.movement ? flow::Stage{blame.movement->rank, blame.movement->kind, blame.movement->site} : blame.stage;
+  const bool by_another = blame.kind == Blame::Kind::Overwritten && blame.movement;
+  const flow::Stage stage = by_another ? flow::Stage{blame.movement->rank, blame.movement->kind, blame.movement->site} : blame.stage;
   analyze::NoteFields fields(*stage.site);
   if (const analyze::SourceLine* const line = fields.site(lines)) {
     finding.function = line->function;
@@ -64,9 +65,9 @@ FlowFinding explain(const flow::Journey& journey, const flow::Journey* related, 
     finding.way.push_back(report::stage_words(blame.way[i], lines));
     finding.words.push_back(fmt::format("  hop {}: rank {}, {}{}", i + 1, blame.way[i].rank, finding.way.back(), i + 1 == blame.hop ? "   <- here" : ""));
   }
-  if (blame.by_related && related)
-    finding.words.push_back(fmt::format("  the way is that of call {} of rank {}, whose bytes arrived in call {} of rank {}", related->delivery().given_by,
-                                        related->delivery().from, related->delivery().taken_by, related->delivery().to));
+  if (blame.related)
+    finding.words.push_back(fmt::format("  the way is that of call {} of rank {}, whose bytes arrived in call {} of rank {}", blame.related->delivery().given_by,
+                                        blame.related->delivery().from, blame.related->delivery().taken_by, blame.related->delivery().to));
   else
     finding.words.push_back(fmt::format("  {} of {} bytes of the same block went this way and arrived", blame.arrived, journey.bytes()));
   return finding;
@@ -98,7 +99,7 @@ nlohmann::json FlowFinding::as_json() const {
 
 std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow::Verdict& verdict, const FlowSums& sums) {
   std::map<std::size_t, FlowFinding> all;
-  std::map<std::size_t, std::pair<Delivery, std::optional<Delivery>>> wanted;
+  std::map<std::size_t, std::pair<Delivery, std::vector<Delivery>>> wanted;
   std::set<Delivery> watched;
   for (std::size_t i = 0; i < verdict.violations.size() && wanted.size() < kMostFlows; ++i) {
     const Violation& violation = verdict.violations[i];
@@ -109,7 +110,7 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
     const auto related = sums.related.like(*delivery, giver, taker, std::min(giver.gives[delivery->given].bytes(), taker.takes[delivery->taken].bytes()));
     wanted[i] = {*delivery, related};
     watched.insert(*delivery);
-    if (related) watched.insert(*related);
+    watched.insert(related.begin(), related.end());
   }
   if (wanted.empty()) return all;
   flow::Tracker tracker(trace.manifest.ranks);
@@ -122,7 +123,11 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
   analyze::SourceLines lines;
   for (const auto& [number, pair] : wanted) {
     const flow::Journey* const journey = trail.find(pair.first);
-    if (journey) all[number] = explain(*journey, pair.second ? trail.find(*pair.second) : nullptr, lines);
+    if (!journey) continue;
+    std::vector<const flow::Journey*> related;
+    for (const Delivery& one : pair.second)
+      if (const flow::Journey* const other = trail.find(one)) related.push_back(other);
+    all[number] = explain(*journey, related, lines);
   }
   return all;
 }

@@ -122,11 +122,11 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
   std::set<Delivery> wanted;
   IntentionLogs logs = open_intention_logs(trace);
   flow::Tracker tracker(trace.manifest.ranks);
-  tracker.tell_deliveries([&](const Delivery& one, const flow::LoggedShape& giver, const flow::LoggedShape& taker, std::uint64_t bytes, std::uint64_t followed) {
+  tracker.tell_deliveries([&](const Delivery& one, const flow::TrackedOperation& giver, const flow::TrackedOperation& taker, std::uint64_t bytes, std::uint64_t followed) {
     const bool gives = one.from == asked.rank && (!asked.call || one.given_by == *asked.call);
     const bool takes = one.to == asked.rank && (!asked.call || one.taken_by == *asked.call);
     if (!gives && !takes) return;
-    found.push_back({one, &giver, &taker, bytes, followed});
+    found.push_back({one, giver.shape, taker.shape, bytes, followed});
     if (wanted.size() < kMostDeliveries) wanted.insert(one);
   });
   logs.read([&](const flow::Event& event) { return tracker.is_ready(event); }, [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });

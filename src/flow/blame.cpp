@@ -6,58 +6,96 @@ namespace reprise::flow {
 namespace {
 
 constexpr std::size_t kMostWrong = 64;  // stretches that are looked at
-constexpr std::uint64_t kSlot = 64;     // where libraries put bytes is regular in this: a line of the cache
+constexpr std::uint64_t kNear = 4096;   // bytes of one fragment lie as close as that
+constexpr std::size_t kMostArrived = 4096;
+constexpr std::uint64_t kSlot = 16;     // libraries put bytes to places that are the same in this: what malloc aligns to
 
 Stage stage_of(const Hop& hop) { return {hop.rank, hop.kind, hop.site}; }
 bool is_same(const Stage& one, const Stage& other) {
   return one.rank == other.rank && one.kind == other.kind && (one.site == other.site || *one.site == *other.site);
 }
 
-// Finds out what the way of bytes that arrived was, and follows those that did not as far as they went.
+bool is_early(const Journey& journey) { return journey.taker().order < journey.giver().order; }
+
+// Finds out which ways bytes that arrived have gone, and follows those that did not arrive as far as they went.
 class Detective {
  public:
-  Detective(const Journey& journey, const Journey* related) : journey_(journey), related_(related) {}
+  Detective(const Journey& journey, const std::vector<const Journey*>& related) : journey_(journey) {
+    learn(journey, nullptr);
+    // Whether a message had to wait for its receive decides how it goes.
+    for (const bool same : {true, false})
+      for (const Journey* const other : related)
+        if ((is_early(*other) == is_early(journey)) == same && (same || known_.empty())) learn(*other, other);
+  }
 
   Blame blame() {
-    if (!know_way()) return {};
     std::size_t looked_at = 0;
-    for (const Stretch& one : journey_.stretches())
-      if (!one.arrived && looked_at++ < kMostWrong) follow(one);
-    found_.of = way_.size();
-    found_.way = way_;
-    found_.by_related = by_related_;
-    if (!by_related_)
-      for (const Stretch& one : journey_.stretches()) found_.arrived += one.arrived ? one.bytes : 0;
-    return found_;
+    for (const Stretch& one : journey_.stretches()) {
+      if (one.arrived || looked_at++ >= kMostWrong) continue;
+      Verdict best;
+      for (const KnownWay& way : known_) {
+        way_ = way.stages;
+        verdict_ = {};
+        follow(one);
+        verdict_.way = &way;
+        if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
+      }
+      // The earliest movement counts: what comes later only carries on what it was given.
+      if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
+    }
+    if (!chosen_.way) return {};
+    Blame found = chosen_.blame;
+    found.way = chosen_.way->stages;
+    found.of = found.way.size();
+    found.related = chosen_.way->from;
+    for (const Stretch& one : journey_.stretches()) found.arrived += one.arrived ? one.bytes : 0;
+    return found;
   }
 
  private:
-  // Of the bytes next to the first wrong ones, if some of this block arrived.
-  bool know_way() {
-    const auto& all = journey_.stretches();
-    const auto wrong = std::find_if(all.begin(), all.end(), [](const Stretch& one) { return !one.arrived; });
-    const auto use = [&](const Journey& journey, const Stretch& stretch) {
-      if (!stretch.arrived) return false;
-      const auto links = journey.way(stretch.hop, stretch.from);
-      way_.clear();
-      for (const Link& link : links) way_.push_back(stage_of(journey.hops()[link.hop]));
-      return !way_.empty();
-    };
-    for (auto one = wrong; one != all.begin();)
-      if (use(journey_, *--one)) return true;
-    for (auto one = wrong; one != all.end(); ++one)
-      if (use(journey_, *one)) return true;
-    if (!related_) return false;
-    by_related_ = true;
-    for (const Stretch& one : related_->stretches()) {
-      if (!use(*related_, one)) continue;
-      for (Stage& stage : way_) {
-        if (stage.rank == related_->delivery().from) stage.rank = journey_.delivery().from;
-        else if (stage.rank == related_->delivery().to) stage.rank = journey_.delivery().to;
-      }
-      return true;
+  struct KnownWay {
+    std::vector<Stage> stages;
+    std::vector<std::set<std::uint64_t>> slots;  // where in a slot each stage puts bytes
+    const Journey* from = nullptr;               // null: the same
+  };
+  // What follows from the way that is supposed.
+  struct Verdict {
+    const KnownWay* way = nullptr;
+    Blame blame;
+    std::size_t reached = 0;  // stages
+    // A movement that was seen to do something wrong is worth more than one that should have been there; and a way that
+    // the bytes were seen on for longer is more likely theirs.
+    std::pair<bool, std::size_t> rank() const { return {blame.movement != nullptr, reached}; }
+    bool is_before(const Verdict& other) const {
+      if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
+      return blame.hop < other.blame.hop;
     }
-    return false;
+  };
+
+  void learn(const Journey& journey, const Journey* from) {
+    std::size_t looked_at = 0;
+    for (const Stretch& one : journey.stretches()) {
+      if (!one.arrived || looked_at++ >= kMostArrived) continue;
+      const auto links = journey.way(one.hop, one.from);
+      if (links.empty()) continue;
+      std::vector<Stage> stages;
+      for (const Link& link : links) {
+        Stage stage = stage_of(journey.hops()[link.hop]);
+        if (from) {
+          if (stage.rank == from->delivery().from) stage.rank = journey_.delivery().from;
+          else if (stage.rank == from->delivery().to) stage.rank = journey_.delivery().to;
+        }
+        stages.push_back(stage);
+      }
+      auto known = std::find_if(known_.begin(), known_.end(), [&](const KnownWay& way) {
+        return std::equal(way.stages.begin(), way.stages.end(), stages.begin(), stages.end(), is_same);
+      });
+      if (known == known_.end()) {
+        known_.push_back({stages, std::vector<std::set<std::uint64_t>>(stages.size()), from});
+        known = std::prev(known_.end());
+      }
+      for (std::size_t i = 0; i < links.size(); ++i) known->slots[i].insert(journey.hops()[links[i].hop].to.address % kSlot);
+    }
   }
 
   // The movement at this stage that carries the byte on from where `before` has put it.
@@ -78,6 +116,7 @@ class Detective {
       const bool last = stage + 1 == way_.size();
       if (!last && !is_regular(movement, stage, stretch)) return accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
       before = *hop;
+      verdict_.reached = stage + 1;
     }
     arrived_elsewhere(stretch, before);
   }
@@ -115,8 +154,14 @@ class Detective {
     const auto covers = [&](const Place& where, std::uint64_t bytes) {
       return where.kind == place.kind && where.number == place.number && where.address <= place.address && place.address < where.address + bytes;
     };
+    const auto is_near = [&](const Place& where) {
+      const std::uint64_t distance = where.address > place.address ? where.address - place.address : place.address - where.address;
+      return where.kind == place.kind && where.number == place.number && distance < kNear;
+    };
     for (std::size_t i = before == kNoHop ? 0 : before + 1; i < hops.size(); ++i) {
       const Hop& other = hops[i];
+      // Its neighbours were taken on: it was left out, and the place may be used again.
+      if (stage > 0 && is_same(stage_of(other), way_[stage]) && is_near(other.from)) break;
       // A movement that should read it there has read something else: it was overwritten before.
       if (is_same(stage_of(other), way_[stage]) && covers(other.from, other.bytes)) break;
       if (!covers(other.to, other.bytes)) continue;
@@ -124,13 +169,27 @@ class Detective {
       if (!its) continue;
       if (is_same(stage_of(other), way_[stage])) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && is_same(stage_of(other), way_[stage - 1])) {
+        // And was read from there in its stead. Otherwise the place was just used again.
+        const bool last = stage + 1 == way_.size();
         const bool was_read = std::any_of(hops.begin() + static_cast<std::ptrdiff_t>(i), hops.end(), [&](const Hop& later) {
-          return is_same(stage_of(later), way_[stage]) && covers(later.from, later.bytes);
+          return is_same(stage_of(later), way_[stage]) && covers(later.from, later.bytes) &&
+                 (!last || later.to.address + (place.address - later.from.address) == stretch.to);
         });
-        if (was_read) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
+        if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
+  }
+
+  // Is this byte of what was moved one that came to its right place?
+  bool has_arrived(const Hop& hop, std::uint64_t at) const {
+    for (const Labelled& one : hop.labels) {
+      if (at < one.at || at - one.at >= one.bytes || !journey_.is_of_giver(one.label.operation)) continue;
+      const std::uint64_t source = one.label.address + (at - one.at);
+      for (const Stretch& stretch : journey_.stretches())
+        if (source >= stretch.from && source - stretch.from < stretch.bytes) return stretch.arrived;
+    }
+    return false;
   }
 
   // What was moved at this stage next to it: a copy that is too short, or that began too late.
@@ -140,7 +199,7 @@ class Detective {
     for (const Hop& hop : journey_.hops()) {
       if (!is_same(stage_of(hop), way_[stage])) continue;
       for (const Labelled& one : hop.labels) {
-        if (!journey_.is_of_giver(one.label.operation)) continue;
+        if (!journey_.is_of_giver(one.label.operation) || !comes_by(one.label.hop, stage)) continue;
         const std::uint64_t end = one.label.address + one.bytes;
         const std::uint64_t distance = stretch.from >= end ? stretch.from - end : one.label.address >= stretch.from ? one.label.address - stretch.from : 0;
         if (distance < best) best = distance, found = &hop;
@@ -149,24 +208,73 @@ class Detective {
     return found;
   }
 
+  // Was the movement before it one of the stage before?
+  bool comes_by(std::uint32_t hop, std::size_t stage) const {
+    if (hop == kNoHop || stage == 0) return hop == kNoHop && stage == 0;
+    return is_same(stage_of(journey_.hops()[hop]), way_[stage - 1]);
+  }
+
   // Does it lie where its neighbours say; or, if it has none, where such movements put bytes that arrive?
   bool is_regular(const Hop& movement, std::size_t stage, const Stretch& stretch) const {
     if (movement.to.kind == Place::Kind::Stream) return true;
     const auto at = journey_.carries(movement, stretch.from, before_of(movement, stretch.from));
     if (!at) return true;
     const std::uint64_t target = movement.to.address + *at;
-    int continues = 0;
-    int breaks = 0;
-    const auto compare = [&](std::uint64_t offset, std::int64_t distance) {
+    // Neighbours that arrived are to be trusted; others may have gone wrong with it.
+    const std::uint64_t first = first_offset(movement);
+    bool close = false;  // a neighbour is not far, but not where it would go on
+    bool continues_wrong = false;
+    const auto compare = [&](std::uint64_t offset) {
       const auto other = address_at(stage, offset, &movement);
-      if (!other) return;
-      (other->kind == movement.to.kind && other->number == movement.to.number && other->address + static_cast<std::uint64_t>(distance) == target ? continues : breaks) += 1;
+      if (!other || other->kind != movement.to.kind || other->number != movement.to.number) return false;
+      const std::uint64_t expected = target + (offset - stretch.offset);
+      const std::uint64_t distance = other->address > expected ? other->address - expected : expected - other->address;
+      if (!arrived(offset)) {
+        continues_wrong = continues_wrong || distance == 0;
+        return false;
+      }
+      close = close || (distance > 0 && distance < kNear);
+      return distance == 0;
     };
-    if (const std::uint64_t first = first_offset(movement); first > 0) compare(first - 1, static_cast<std::int64_t>(stretch.offset - first + 1));
-    compare(last_offset(movement) + 1, -static_cast<std::int64_t>(last_offset(movement) + 1 - stretch.offset));
-    if (continues > 0) return true;
-    if (breaks > 1) return false;
-    return fits_slot(movement, stage);
+    if (first > 0 && compare(first - 1)) return true;
+    std::size_t tried = 0;
+    for (const Stretch& one : journey_.stretches()) {
+      const std::uint64_t offset = std::max(one.offset, last_offset(movement) + 1);
+      if (one.offset + one.bytes <= offset) continue;
+      if (tried++ == 4) break;
+      if (compare(offset)) return true;
+    }
+    if (close && usually_continues(stage)) return false;
+    return fits_slot(movement, stage) || (continues_wrong && !close);
+  }
+
+  bool arrived(std::uint64_t offset) const {
+    const auto& all = journey_.stretches();
+    const auto found = std::upper_bound(all.begin(), all.end(), offset, [](std::uint64_t at, const Stretch& one) { return at < one.offset; });
+    return found != all.begin() && std::prev(found)->arrived;
+  }
+
+  // Do bytes of this block that follow each other lie behind each other after this stage, although several movements put
+  // them there?
+  bool usually_continues(std::size_t stage) const {
+    std::size_t yes = 0;
+    std::size_t no = 0;
+    const Stretch* before = nullptr;
+    Place place;
+    for (const Stretch& one : journey_.stretches()) {
+      if (yes + no >= kMostArrived) break;
+      const auto links = one.arrived ? journey_.way(one.hop, one.from) : std::vector<Link>();
+      if (links.size() != way_.size() || !is_same(stage_of(journey_.hops()[links[stage].hop]), way_[stage])) {
+        before = nullptr;
+        continue;
+      }
+      Place here = journey_.hops()[links[stage].hop].to;
+      here.address += links[stage].at;
+      if (before && before->offset + before->bytes == one.offset) (here.address == place.address + before->bytes ? yes : no) += 1;
+      before = &one;
+      place = here;
+    }
+    return yes > 10 * no;
   }
 
   std::uint64_t offset_of(std::uint64_t source) const {
@@ -209,41 +317,33 @@ class Detective {
 
   bool fits_slot(const Hop& movement, std::size_t stage) const {
     bool any = false;
-    for (const Journey* const journey : {&journey_, related_}) {
-      if (!journey) continue;
-      for (const Stretch& one : journey->stretches()) {
-        if (!one.arrived) continue;
-        const auto links = journey->way(one.hop, one.from);
-        if (links.size() != way_.size()) continue;
-        const Hop& other = journey->hops()[links[stage].hop];
-        if (&other == &movement || other.kind != movement.kind || *other.site != *movement.site) continue;
-        any = true;
-        if (other.to.address % kSlot == movement.to.address % kSlot) return true;
-      }
+    for (const KnownWay& way : known_) {
+      if (stage >= way.stages.size() || !is_same(way.stages[stage], way_[stage])) continue;
+      any = any || !way.slots[stage].empty();
+      if (way.slots[stage].contains(movement.to.address % kSlot)) return true;
     }
     return !any;
   }
 
-  // The earliest one counts: what comes later only carries on what it was given.
   void accuse(Blame::Kind kind, std::size_t stage, const Hop* movement, const Stretch& stretch) {
-    if (found_.hop != 0 && found_.hop <= stage + 1) return;
-    found_.kind = kind;
-    found_.hop = stage + 1;
-    found_.stage = way_[stage];
-    found_.movement = movement;
-    found_.offset = stretch.offset;
+    Blame& found = verdict_.blame;
+    found.kind = kind;
+    found.hop = stage + 1;
+    found.stage = way_[stage];
+    found.movement = movement;
+    found.offset = stretch.offset;
   }
 
   const Journey& journey_;
-  const Journey* related_;
-  std::vector<Stage> way_;
-  bool by_related_ = false;
-  Blame found_;
+  std::deque<KnownWay> known_;
+  std::vector<Stage> way_;  // the one that is supposed
+  Verdict verdict_;
+  Verdict chosen_;
 };
 
 }  // namespace
 
-Blame find_blame(const Journey& journey, const Journey* related) { return Detective(journey, related).blame(); }
+Blame find_blame(const Journey& journey, const std::vector<const Journey*>& related) { return Detective(journey, related).blame(); }
 
 std::vector<Way> ways_of(const Journey& journey) {
   std::vector<Way> all;

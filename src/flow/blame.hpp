@@ -27,14 +27,14 @@ struct Blame {
   std::size_t of = 0;
   Stage stage;
   const Hop* movement = nullptr;  // if there is one
-  bool by_related = false;        // the way is known from bytes of another call
+  const Journey* related = nullptr;  // the way is known from its bytes
   std::uint64_t offset = 0;       // the first byte of the block that went wrong there
   std::vector<Stage> way;         // that they should have gone
   std::uint64_t arrived = 0;      // bytes of the same block that went that way and arrived
 };
 
-// `related`: bytes of another call that arrived; null if there are none.
-Blame find_blame(const Journey& journey, const Journey* related);
+// `related`: bytes of other calls that arrived.
+Blame find_blame(const Journey& journey, const std::vector<const Journey*>& related);
 
 // The ways of those that arrived: each with how many bytes, and with how many movements at each stage.
 struct Way {

@@ -150,6 +150,7 @@ void Tracker::begin(std::uint32_t rank, const Event& event) {
   Rank& state = ranks_[rank];
   const auto number = static_cast<std::uint32_t>(operations_.size());
   operations_.push_back({rank, ++state.calls, event.shape, event.given_from, event.address, state.events});
+  operations_.back().order = number;
   const TrackedOperation& made = operations_.back();
   state.open[event.post] = number;
   if (watcher_) watcher_->begins(number, made);
@@ -244,7 +245,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
   });
   sum.followed += followed;
   if (delivered_)
-    delivered_({from.rank, from.call, *given, taker.rank, taker.call, block}, *from.shape, *taker.shape, bytes, followed);
+    delivered_({from.rank, from.call, *given, taker.rank, taker.call, block}, from, taker, bytes, followed);
 }
 
 void Tracker::move(std::uint32_t rank, const Event& event) {

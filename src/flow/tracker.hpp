@@ -23,6 +23,7 @@ struct TrackedOperation {
   std::uint64_t begun = 0;  // counted in its rank
   std::uint64_t ended = UINT64_MAX;
   std::uint64_t bytes = 0;  // that came, of a receive
+  std::uint32_t order = 0;  // among those of all ranks
 
   std::uint64_t given_at(std::size_t block) const {
     return given_from + static_cast<std::uint64_t>(shape->gives[block].place - shape->gives[0].place);
@@ -83,7 +84,7 @@ class Tracker {
   explicit Tracker(std::uint32_t ranks) : ranks_(ranks) {}
   void tell(HopWatcher* watcher) { watcher_ = watcher; }
   // With each block of which some bytes came from where they should: how many were to come, and did. By the shapes of both calls.
-  using Delivered = std::function<void(const Delivery&, const LoggedShape& giver, const LoggedShape& taker, std::uint64_t bytes, std::uint64_t followed)>;
+  using Delivered = std::function<void(const Delivery&, const TrackedOperation& giver, const TrackedOperation& taker, std::uint64_t bytes, std::uint64_t followed)>;
   void tell_deliveries(Delivered delivered) { delivered_ = std::move(delivered); }
 
   // Can this event be told now? No: it reads from another machine what was not written yet.

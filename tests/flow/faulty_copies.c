@@ -1,10 +1,11 @@
 // Stands before everything that moves bytes, because it is part of the program, and makes one movement wrong that the MPI library
 // wants: as if it had asked for the wrong thing. Whoever stands behind sees what it asks for.
 //
-//     REPRISE_TEST_FAULT=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER
+//     FAULTY_COPY=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER
 //
 // The NUMBERth movement of so many bytes (0: any number) of this rank that is asked for at this place, while the fault is armed. KIND:
-// to (another place), from (the same), direction, size, dropped.
+// to (another place), from (the same), direction, size, dropped. (A copy in the wrong direction also returns the wrong pointer, so where the
+// library uses what memcpy returns, this breaks more than the copy.)
 #define _GNU_SOURCE
 #include "faulty_copies.h"
 
@@ -32,7 +33,7 @@ static volatile int g_armed;
 static int g_seen;
 
 void prepare_fault(int rank) {
-  const char* const wanted = getenv("REPRISE_TEST_FAULT");
+  const char* const wanted = getenv("FAULTY_COPY");
   unsigned long offset = 0, bytes = 0;
   if (wanted && sscanf(wanted, "%15[^:]:%d:%127[^:]:%lu:%lu:%d", g_fault.kind, &g_fault.rank, g_fault.module, &offset, &bytes, &g_fault.number) == 6) {
     g_fault.offset = offset;

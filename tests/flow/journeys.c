@@ -1,4 +1,4 @@
-// Sends the same bytes in a chosen way three times; the second time, with REPRISE_TEST_FAULT, the library's own copying goes wrong
+// Sends the same bytes in a chosen way three times; the second time, with FAULTY_COPY, the library's own copying goes wrong
 // (faulty_copies.c). Exit status 3 if bytes are not where they should be.
 //
 //     journeys CALL BYTES SHAPE     contiguous, blocks8, blocks64
@@ -67,10 +67,11 @@ static void messages(const char* how, int round) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Recv(other, 1, g_type, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-  } else {
-    if (g_rank % 2 == 0) MPI_Send(one, 1, g_type, to, 1, MPI_COMM_WORLD);
-    MPI_Recv(other, 1, g_type, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (g_rank % 2 != 0) MPI_Send(one, 1, g_type, to, 1, MPI_COMM_WORLD);
+  } else {  // the receive waits for its message
+    MPI_Irecv(other, 1, g_type, from, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(one, 1, g_type, to, 1, MPI_COMM_WORLD);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
   }
   check(other, from, round, 0);
   release(one);
