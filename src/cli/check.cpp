@@ -39,6 +39,7 @@ struct Options {
 struct Found {
   flow::Verdict verdict;
   IntentionLogs logs;
+  IntentionLogs logs_again;
   FlowSums sums;
   std::map<std::size_t, FlowFinding> flows;  // by number of the violation
 };
@@ -48,21 +49,36 @@ Found look(const OpenTrace& trace, bool ended_well) {
   found.logs = open_intention_logs(trace);
   if (!ended_well) found.logs.cut_off.assign(trace.manifest.ranks, true);
   flow::Checker checker(trace.manifest.ranks);
-  flow::Tracker tracker(trace.manifest.ranks);
   FlowSums& sums = found.sums;
-  tracker.tell_deliveries([&](const flow::Delivery& delivery, const flow::TrackedOperation& giver, const flow::TrackedOperation& taker, std::uint64_t bytes,
-                              std::uint64_t followed) {
+  const auto keep_related = [&](const flow::Delivery& delivery, const flow::TrackedOperation& giver, const flow::TrackedOperation& taker, std::uint64_t bytes,
+                                std::uint64_t followed) {
     if (followed == bytes) sums.related.arrived(delivery, *giver.shape, *taker.shape, bytes, taker.order < giver.order);
-  });
+  };
+  const auto sum_up = [&](const flow::Tracker& tracker) {
+    sums.followed = tracker.followed();
+    sums.lost = tracker.troubles();
+    sums.movements = tracker.movements();
+  };
+  flow::Tracker tracker(trace.manifest.ranks);
+  tracker.tell_deliveries(keep_related);
   found.logs.read([&](const flow::Event& event) { return tracker.is_ready(event); },
                   [&](std::uint32_t rank, flow::Event event) {
                     sums.any = sums.any || event.kind == trace::IntentionRecord::Process;
                     if (sums.any) tracker.add(rank, event);
                     checker.add(rank, std::move(event));
                   });
-  sums.followed = tracker.followed();
-  sums.lost = tracker.troubles();
-  sums.movements = tracker.movements();
+  sum_up(tracker);
+  sums.held = tracker.found_held();
+  // What was packed where nobody saw it is known only when it is over: once more, from the beginning.
+  if (!sums.held.empty()) {
+    flow::Tracker again(trace.manifest.ranks);
+    again.tell_deliveries(keep_related);
+    again.know(&sums.held);
+    found.logs_again = open_intention_logs(trace);
+    found.logs_again.read([&](const flow::Event& event) { return again.is_ready(event); },
+                          [&](std::uint32_t rank, const flow::Event& event) { again.add(rank, event); });
+    sum_up(again);
+  }
   found.verdict = checker.finish(found.logs.cut_off);
   if (sums.any) found.flows = find_flows(trace, found.verdict, sums);
   return found;

@@ -81,6 +81,7 @@ flow::FollowedBytes FlowSums::all() const {
     sum.blocks += one.blocks;
     sum.bytes += one.bytes;
     sum.followed += one.followed;
+    sum.inferred += one.inferred;
   }
   return sum;
 }
@@ -117,6 +118,7 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
   flow::Trail trail(watched);
   trail.watch(tracker);
   tracker.tell(&trail);
+  tracker.know(&sums.held);
   IntentionLogs logs = open_intention_logs(trace);
   logs.read([&](const flow::Event& event) { return tracker.is_ready(event); },
             [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
@@ -137,7 +139,9 @@ std::vector<std::string> summary_of(const FlowSums& sums) {
   if (!sums.any) return lines;
   const flow::FollowedBytes all = sums.all();
   const double share = all.bytes == 0 ? 1 : static_cast<double>(all.followed) / static_cast<double>(all.bytes);
-  lines.push_back(fmt::format("flows: {:.4g} % of {} were followed from buffer to buffer, in {}", share * 100, human_bytes(all.bytes), counted(sums.movements, "movement")));
+  const std::string inferred = all.inferred == 0 ? "" : fmt::format(" ({} of it inferred from values)", human_bytes(all.inferred));
+  lines.push_back(fmt::format("flows: {:.4g} % of {} were followed from buffer to buffer{}, in {}", share * 100, human_bytes(all.bytes), inferred,
+                              counted(sums.movements, "movement")));
   for (const auto& [call, one] : sums.followed)
     if (one.followed < one.bytes) lines.push_back(fmt::format("flows: {} of {} that came with {} were not followed", human_bytes(one.bytes - one.followed), human_bytes(one.bytes), call));
   for (const auto& [why, count] : sums.lost) lines.push_back(fmt::format("flows: not followed: {} ({})", why, count));
@@ -146,8 +150,8 @@ std::vector<std::string> summary_of(const FlowSums& sums) {
 
 nlohmann::json as_json(const FlowSums& sums) {
   const flow::FollowedBytes all = sums.all();
-  nlohmann::json out{{"movements", sums.movements}, {"bytes", all.bytes}, {"followed", all.followed}, {"calls", nlohmann::json::object()}, {"lost", nlohmann::json::object()}};
-  for (const auto& [call, one] : sums.followed) out["calls"][call] = {{"blocks", one.blocks}, {"bytes", one.bytes}, {"followed", one.followed}};
+  nlohmann::json out{{"movements", sums.movements}, {"bytes", all.bytes}, {"followed", all.followed}, {"inferred", all.inferred}, {"calls", nlohmann::json::object()}, {"lost", nlohmann::json::object()}};
+  for (const auto& [call, one] : sums.followed) out["calls"][call] = {{"blocks", one.blocks}, {"bytes", one.bytes}, {"followed", one.followed}, {"inferred", one.inferred}};
   for (const auto& [why, count] : sums.lost) out["lost"][why] = count;
   return out;
 }

@@ -18,6 +18,7 @@ struct FlowSums {
   std::map<std::string, std::uint64_t> lost;            // why, and how often
   std::uint64_t movements = 0;
   flow::RelatedDeliveries related;
+  flow::HeldBlocks held;
 
   flow::FollowedBytes all() const;
 };

@@ -84,6 +84,7 @@ nlohmann::json as_json(const Found& one, const flow::Journey* journey, analyze::
     for (std::size_t i = 0; i < way.stages.size(); ++i) {
       nlohmann::json hop = site_json(*way.examples[i], lines);
       hop["movements"] = way.movements[i];
+      hop["inferred"] = way.examples[i]->inferred;
       hop["from"] = report::place_words(way.examples[i]->from, *journey);
       hop["to"] = report::place_words(way.examples[i]->to, *journey);
       hops.push_back(std::move(hop));
@@ -107,7 +108,8 @@ void print(const Found& one, const flow::Journey* journey, analyze::SourceLines&
     for (std::size_t i = 0; i < way.stages.size(); ++i) {
       const flow::Hop& hop = *way.examples[i];
       fmt::print("  hop {}: rank {}, {}: {}, {}\n", i + 1, way.stages[i].rank, report::stage_words(way.stages[i], lines), report::route_words(hop, *journey),
-                 way.movements[i] == 1 ? fmt::format("{} at once", counted(hop.bytes, "byte")) : fmt::format("in {} movements", way.movements[i]));
+                 (way.movements[i] == 1 ? fmt::format("{} at once", counted(hop.bytes, "byte")) : fmt::format("in {} movements", way.movements[i])) +
+                     (hop.inferred ? ", not seen but inferred from the values" : ""));
     }
   }
   if (one.followed < one.bytes) fmt::print("  {} of {} bytes cannot be followed\n", one.bytes - one.followed, one.bytes);
@@ -121,15 +123,31 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
   std::vector<Found> found;
   std::set<Delivery> wanted;
   IntentionLogs logs = open_intention_logs(trace);
-  flow::Tracker tracker(trace.manifest.ranks);
-  tracker.tell_deliveries([&](const Delivery& one, const flow::TrackedOperation& giver, const flow::TrackedOperation& taker, std::uint64_t bytes, std::uint64_t followed) {
+  IntentionLogs logs_again;
+  flow::HeldBlocks held;
+  const auto keep = [&](const Delivery& one, const flow::TrackedOperation& giver, const flow::TrackedOperation& taker, std::uint64_t bytes, std::uint64_t followed) {
     const bool gives = one.from == asked.rank && (!asked.call || one.given_by == *asked.call);
     const bool takes = one.to == asked.rank && (!asked.call || one.taken_by == *asked.call);
     if (!gives && !takes) return;
     found.push_back({one, giver.shape, taker.shape, bytes, followed});
     if (wanted.size() < kMostDeliveries) wanted.insert(one);
-  });
-  logs.read([&](const flow::Event& event) { return tracker.is_ready(event); }, [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
+  };
+  const auto follow = [&](flow::Tracker& tracker, IntentionLogs& from) {
+    from.read([&](const flow::Event& event) { return tracker.is_ready(event); }, [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
+  };
+  flow::Tracker tracker(trace.manifest.ranks);
+  tracker.tell_deliveries(keep);
+  follow(tracker, logs);
+  held = tracker.found_held();
+  if (!held.empty()) {  // what was packed unseen is known only when it is over
+    found.clear();
+    wanted.clear();
+    flow::Tracker more(trace.manifest.ranks);
+    more.tell_deliveries(keep);
+    more.know(&held);
+    logs_again = open_intention_logs(trace);
+    follow(more, logs_again);
+  }
   if (!logs.has_movements())
     fail("show: {} has no flows; make such a trace with: reprise check --flows -- COMMAND", printable(trace.path));
   for (const std::string& trouble : logs.troubles) say("{}", printable(trouble));
@@ -143,8 +161,9 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
   flow::Trail trail(wanted);
   trail.watch(again);
   again.tell(&trail);
+  again.know(&held);
   IntentionLogs second = open_intention_logs(trace);
-  second.read([&](const flow::Event& event) { return again.is_ready(event); }, [&](std::uint32_t rank, const flow::Event& event) { again.add(rank, event); });
+  follow(again, second);
   analyze::SourceLines lines;
   nlohmann::json out = nlohmann::json::array();
   for (const Found& one : found) {

@@ -100,7 +100,7 @@ class Detective {
 
   // The movement at this stage that carries the byte on from where `before` has put it.
   std::optional<std::uint32_t> next(std::size_t stage, std::uint64_t source, std::uint32_t before) const {
-    const auto& hops = journey_.hops();
+    const auto hops = journey_.hops();
     for (std::size_t i = before == kNoHop ? 0 : before + 1; i < hops.size(); ++i)
       if (is_same(stage_of(hops[i]), way_[stage]) && journey_.carries(hops[i], source, before)) return static_cast<std::uint32_t>(i);
     return std::nullopt;
@@ -123,7 +123,7 @@ class Detective {
 
   // The last movement has carried it. To the right place? Then somebody has written there since.
   void arrived_elsewhere(const Stretch& stretch, std::uint32_t last) {
-    const auto& hops = journey_.hops();
+    const auto hops = journey_.hops();
     const Hop& movement = hops[last];
     const auto at = journey_.carries(movement, stretch.from, before_of(movement, stretch.from));
     if (at && movement.to.kind == Place::Kind::Private && movement.to.address + *at == stretch.to) {
@@ -145,7 +145,7 @@ class Detective {
 
   // Nobody has carried it on. Why?
   void stops_before(std::size_t stage, const Stretch& stretch, std::uint32_t before) {
-    const auto& hops = journey_.hops();
+    const auto hops = journey_.hops();
     Place place{Place::Kind::Private, journey_.delivery().from, stretch.from};
     if (before != kNoHop) {
       place = hops[before].to;
@@ -216,7 +216,8 @@ class Detective {
 
   // Does it lie where its neighbours say; or, if it has none, where such movements put bytes that arrive?
   bool is_regular(const Hop& movement, std::size_t stage, const Stretch& stretch) const {
-    if (movement.to.kind == Place::Kind::Stream) return true;
+    // What is read from a stream lies where what was read before it ends.
+    if (movement.to.kind == Place::Kind::Stream || movement.from.kind == Place::Kind::Stream) return true;
     const auto at = journey_.carries(movement, stretch.from, before_of(movement, stretch.from));
     if (!at) return true;
     const std::uint64_t target = movement.to.address + *at;

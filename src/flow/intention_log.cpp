@@ -266,6 +266,13 @@ bool IntentionLog::movement(const DataEntry& entry, Event& event) {
       moved.to = moved.from = field(5);
       moved.bytes = field(6);
       moved.wrong = field(7);
+      moved.takes = event.kind == IntentionRecord::Unpacked || field(8) != 0;
+      return true;
+    case IntentionRecord::Held:
+      moved.post = field(2);
+      moved.takes = field(3) != 0;
+      moved.block = field(4);
+      moved.to = moved.from = field(5);
       return true;
     default: return false;
   }

@@ -88,6 +88,7 @@ struct Movement {
   std::uint64_t offset = 0;             // in the stream, in what an operation gives or takes, or in a file
   std::uint64_t post = 0;
   std::uint64_t block = 0;
+  bool takes = false;           // the block is one that is taken
   std::uint64_t wrong = 0;      // 1 + the first byte that is not what it should be
   std::int64_t process = 0;
   std::uint64_t device = 0, file = 0;  // of memory that is shared; of a process: its machine

@@ -88,6 +88,7 @@ void Trail::arrive(Journey& journey, const TrackedOperation& taker) {
   const LoggedBlock& takes = journey.taken();
   if (gives.bytes() == 0 || takes.bytes() == 0) return;
   journey.complete_ = true;
+  journey.hops_end_ = hops_.size();
   const std::uint64_t from = journey.giver_.given_at(wanted.given);
   const std::uint64_t to = taker.taken_at(wanted.taken);
   each_unit(gives, takes, journey.bytes(), [&](const Unit& unit) {

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <set>
+#include <span>
 
 #include "flow/tracker.hpp"
 
@@ -37,7 +38,8 @@ class Journey {
   const LoggedBlock& taken() const { return taker_.shape->takes[delivery_.taken]; }
   std::uint64_t bytes() const;
   const std::vector<Stretch>& stretches() const { return stretches_; }
-  const std::vector<Hop>& hops() const { return *hops_; }
+  // Up to its end.
+  std::span<const Hop> hops() const { return {hops_->data(), hops_end_}; }
   bool is_of_giver(std::uint32_t operation) const { return aliases_.contains(operation); }
 
   // The way of this byte, the first movement first: back from where it arrived.
@@ -54,6 +56,7 @@ class Journey {
   std::set<std::uint32_t> aliases_;  // of the giver, with itself
   std::vector<Stretch> stretches_;
   const std::vector<Hop>* hops_ = nullptr;
+  std::size_t hops_end_ = 0;
 };
 
 // Watches the movements of all these deliveries, and keeps them.

@@ -34,7 +34,7 @@ void Labels::set(std::uint64_t at, std::uint64_t bytes, const Label& label) {
   if (next != pieces_.begin()) {
     const auto before = std::prev(next);
     Piece& there = before->second;
-    const bool follows = there.end == at && there.label.operation == label.operation && there.label.hop == label.hop &&
+    const bool follows = there.end == at && there.label.operation == label.operation && there.label.hop == label.hop && there.label.inferred == label.inferred &&
                          there.label.address + (at - before->first) == label.address;
     if (follows) {
       there.end = at + bytes;

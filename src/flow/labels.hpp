@@ -15,6 +15,7 @@ struct Label {
   std::uint32_t operation = 0;
   std::uint32_t hop = kNoHop;  // what has moved them here, if somebody watches
   std::uint64_t address = 0;
+  bool inferred = false;  // by their values, somewhere on their way
 };
 
 // Some bytes with one label: that of the first one; those that follow have the following addresses.

@@ -12,6 +12,7 @@ using trace::IntentionRecord;
 namespace {
 
 constexpr std::size_t kRecent = 64;
+const std::string kUnseenSite = "||";
 
 // From the first to behind the last byte, as distances from where the block begins.
 std::pair<std::int64_t, std::int64_t> extent_of(const LoggedBlock& block) {
@@ -128,6 +129,7 @@ void Tracker::add(std::uint32_t rank, const Event& event) {
     case IntentionRecord::Unmapped: return unmapped(rank, event.movement);
     case IntentionRecord::Packed:
     case IntentionRecord::Unpacked: return by_callback(rank, event);
+    case IntentionRecord::Held: return by_value(rank, event);
     default:
       if (trace::is_movement(event.kind)) move(rank, event);
   }
@@ -167,6 +169,9 @@ void Tracker::begin(std::uint32_t rank, const Event& event) {
       at += piece.bytes;
     }
   }
+  if (!held_) return;
+  if (const auto held = held_->find({rank, event.post}); held != held_->end())
+    for (const HeldBlock& one : held->second) was_packed(rank, made, one);
 }
 
 void Tracker::end(std::uint32_t rank, const Event& event) {
@@ -223,6 +228,13 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
   const std::vector<Labelled> there = labels_at(taker.rank, base + static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last - first));
   std::optional<std::uint32_t> giver;
   for (std::size_t i = 0; i < there.size() && !giver && i < kRecent; ++i) giver = giver_of(taker, block, there[i].label.operation);
+  // What a rank gives to itself is often copied by loads and stores; whether it is right, its digest says.
+  const auto& peers = taker.shape->group->peers();
+  const bool own = whole && !taker.shape->group->inter() && to.peer == taker.shape->group->me && static_cast<std::size_t>(to.peer) < peers.size();
+  if (!giver && own) {
+    sum.followed += bytes;
+    sum.inferred += bytes;
+  }
   if (!giver) return;
   const TrackedOperation& from = operations_[*giver];
   const auto given = given_block(*from.shape, *taker.shape, block);
@@ -231,6 +243,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
   const std::uint64_t source = from.given_at(*given);
   auto piece = there.begin();
   std::uint64_t followed = 0;
+  std::uint64_t inferred = 0;
   each_unit(gives, to, bytes, [&](const Unit& unit) {
     const auto begin = static_cast<std::uint64_t>(unit.to - to.place - first);
     if (piece != there.begin() && (piece == there.end() || piece->at > begin))
@@ -240,10 +253,14 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
       const std::uint64_t from_byte = std::max(one->at, begin);
       const std::uint64_t to_byte = std::min(one->at + one->bytes, begin + unit.size);
       const std::uint64_t wanted = source + static_cast<std::uint64_t>(unit.from - gives.place) + (from_byte - begin);
-      if (one->label.address + (from_byte - one->at) == wanted && are_aliases(one->label.operation, *giver)) followed += to_byte - from_byte;
+      if (one->label.address + (from_byte - one->at) != wanted || !are_aliases(one->label.operation, *giver)) continue;
+      followed += to_byte - from_byte;
+      if (one->label.inferred) inferred += to_byte - from_byte;
     }
   });
+  if (own && followed == 0) followed = inferred = bytes;
   sum.followed += followed;
+  sum.inferred += inferred;
   if (delivered_)
     delivered_({from.rank, from.call, *given, taker.rank, taker.call, block}, from, taker, bytes, followed);
 }
@@ -330,6 +347,7 @@ void Tracker::transfer_piece(Hop& hop) {
   for (const Labelled& one : hop.labels) {
     Label label = one.label;
     if (number != kNoHop) label.hop = number;
+    label.inferred = label.inferred || hop.inferred;
     target.set(hop.to.address + one.at, one.bytes, label);
   }
 }
@@ -347,6 +365,25 @@ bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_
   return labelled == bytes;
 }
 
+// A block that a rank gives to itself, and passes on from where it takes it: libraries copy it by loads and stores.
+void Tracker::keep_own(const TrackedOperation& one, std::size_t number) {
+  const LoggedBlock& block = one.shape->takes[number];
+  if (one.shape->group->inter() || block.peer != one.shape->group->me) return;
+  const auto given = given_block(*one.shape, *one.shape, number);
+  if (!given || one.shape->gives[*given].bytes() == 0) return;
+  const LoggedBlock& from = one.shape->gives[*given];
+  Hop hop;
+  hop.rank = one.rank;
+  hop.kind = IntentionRecord::Copied;
+  hop.site = &kUnseenSite;
+  hop.inferred = true;
+  each_unit(from, block, block.bytes(), [&](const Unit& unit) {
+    const std::uint64_t source = one.given_at(*given) + static_cast<std::uint64_t>(unit.from - from.place);
+    const std::uint64_t target = one.taken_at(number) + static_cast<std::uint64_t>(unit.to - block.place);
+    if (!is_seen_moved(one.rank, source, target, unit.size)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
+  });
+}
+
 // What the callback should have done, and has done as far as its bytes say: unit by unit.
 void Tracker::by_callback(std::uint32_t rank, const Event& event) {
   ++movements_;
@@ -355,10 +392,11 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
   const auto found = ranks_[rank].open.find(moved.post);
   if (found == ranks_[rank].open.end()) return;
   const TrackedOperation& one = operations_[found->second];
-  const auto& blocks = packs ? one.shape->gives : one.shape->takes;
+  const auto& blocks = moved.takes ? one.shape->takes : one.shape->gives;
   if (moved.block >= blocks.size() || blocks[moved.block].bytes() == 0) return;
   const LoggedBlock& block = blocks[moved.block];
-  const std::uint64_t base = packs ? one.given_at(moved.block) : one.taken_at(moved.block);
+  const std::uint64_t base = moved.takes ? one.taken_at(moved.block) : one.given_at(moved.block);
+  if (packs && moved.takes) keep_own(one, moved.block);
   Hop hop;
   hop.rank = rank;
   hop.kind = event.kind;
@@ -385,6 +423,47 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
       watcher_->moved(hop);
     }
     transfer(hop, source, target);
+  });
+}
+
+// The block lies packed at `held.address`, from some time after the operation began.
+void Tracker::was_packed(std::uint32_t rank, const TrackedOperation& giver, const HeldBlock& held) {
+  if (held.block >= giver.shape->gives.size() || giver.shape->gives[held.block].bytes() == 0) return;
+  const LoggedBlock& block = giver.shape->gives[held.block];
+  const std::uint64_t base = giver.given_at(held.block);
+  Hop hop;
+  hop.rank = rank;
+  hop.kind = IntentionRecord::Packed;
+  hop.site = held.site;
+  hop.inferred = true;
+  each_unit(block, block, block.bytes(), [&](const Unit& unit) {
+    transfer(hop, pieces(rank, base + static_cast<std::uint64_t>(unit.from - block.place), unit.size), pieces(rank, held.address + unit.begins, unit.size));
+  });
+}
+
+void Tracker::by_value(std::uint32_t rank, const Event& event) {
+  ++movements_;
+  const Movement& moved = event.movement;
+  const auto found = ranks_[rank].open.find(moved.post);
+  if (found == ranks_[rank].open.end()) return;
+  const TrackedOperation& one = operations_[found->second];
+  if (!moved.takes) {
+    found_held_[{rank, moved.post}].push_back({moved.block, moved.from, moved.site});
+    return;
+  }
+  if (moved.block >= one.shape->takes.size() || one.shape->takes[moved.block].bytes() == 0) return;
+  const LoggedBlock& block = one.shape->takes[moved.block];
+  const std::uint64_t base = one.taken_at(moved.block);
+  Hop hop;
+  hop.rank = rank;
+  hop.kind = IntentionRecord::Unpacked;
+  hop.site = moved.site;
+  hop.inferred = true;
+  each_unit(block, block, block.bytes(), [&](const Unit& unit) {
+    const std::uint64_t from = moved.from + unit.begins;
+    const std::uint64_t to = base + static_cast<std::uint64_t>(unit.from - block.place);
+    // Only what is known to have come there.
+    if (!labels_at(rank, from, unit.size).empty() && !is_seen_moved(rank, from, to, unit.size)) transfer(hop, pieces(rank, from, unit.size), pieces(rank, to, unit.size));
   });
 }
 

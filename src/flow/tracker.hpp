@@ -48,6 +48,7 @@ struct Hop {
   Place from, to;
   std::uint64_t bytes = 0;
   std::uint64_t wrong = 0;            // Packed, Unpacked
+  bool inferred = false;              // from the values, not seen
   std::vector<Labelled> labels;       // that it moves
   std::vector<Labelled> overwritten;  // that were where it writes
 };
@@ -77,7 +78,16 @@ struct FollowedBytes {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;     // that were to arrive
   std::uint64_t followed = 0;  // from where they were sent to where they came
+  std::uint64_t inferred = 0;  // of these, somewhere by their values
 };
+
+// Memory that held a block of what an operation gives, packed by loads and stores: known only when it is given back.
+struct HeldBlock {
+  std::uint64_t block = 0;
+  std::uint64_t address = 0;
+  const std::string* site = nullptr;
+};
+using HeldBlocks = std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<HeldBlock>>;  // by rank and post
 
 class Tracker {
  public:
@@ -86,6 +96,10 @@ class Tracker {
   // With each block of which some bytes came from where they should: how many were to come, and did. By the shapes of both calls.
   using Delivered = std::function<void(const Delivery&, const TrackedOperation& giver, const TrackedOperation& taker, std::uint64_t bytes, std::uint64_t followed)>;
   void tell_deliveries(Delivered delivered) { delivered_ = std::move(delivered); }
+
+  // What was found by somebody who has read the logs before.
+  void know(const HeldBlocks* held) { held_ = held; }
+  const HeldBlocks& found_held() const { return found_held_; }
 
   // Can this event be told now? No: it reads from another machine what was not written yet.
   bool is_ready(const Event& event) const;
@@ -139,6 +153,9 @@ class Tracker {
   void transfer_piece(Hop& hop);
   bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;
   void by_callback(std::uint32_t rank, const Event& event);
+  void by_value(std::uint32_t rank, const Event& event);
+  void keep_own(const TrackedOperation& one, std::size_t number);
+  void was_packed(std::uint32_t rank, const TrackedOperation& giver, const HeldBlock& held);
   void look_at_taken(const TrackedOperation& taker, std::size_t block);
   std::optional<std::uint32_t> giver_of(const TrackedOperation& taker, std::size_t block, std::uint32_t labelled) const;
   std::vector<Piece> pieces(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const;
@@ -155,6 +172,8 @@ class Tracker {
   std::vector<Labels> segments_;
   std::unordered_map<std::string, std::uint32_t> stream_numbers_;
   std::vector<StreamState> streams_;
+  const HeldBlocks* held_ = nullptr;
+  HeldBlocks found_held_;
   std::map<std::string, FollowedBytes> followed_;
   std::map<std::string, std::uint64_t> troubles_;
   std::uint64_t movements_ = 0;

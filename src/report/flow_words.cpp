@@ -28,7 +28,7 @@ std::string stage_words(const flow::Stage& stage, analyze::SourceLines& lines) {
   std::string text = movement_name(stage.kind);
   analyze::NoteFields fields(*stage.site);
   const analyze::SourceLine* const line = fields.site(lines);
-  if (!line) return text + " in code of no library";
+  if (!line) return text + " by loads and stores";
   text += " in " + printable(base_name(line->module));
   if (line->function.empty()) return text + fmt::format(" (+0x{:x})", line->offset);
   return text + fmt::format(" ({}+0x{:x})", printable(line->function), line->in_function);

@@ -47,11 +47,13 @@ enum class IntentionRecord : std::uint8_t {
   Pulled,    // to, from in another process, bytes, which process
   Pushed,    // to in another process, from, bytes, which process
   Packed,    // bytes of what an operation gives: post, block, offset in it, to, bytes; 1 + the first one that is not what it
-             // should be, or 0
+             // should be, or 0; 1 if it is a block that it takes, and passes on
   Unpacked,  // the same of what it takes, and from
+  Held,      // memory that the library gives back holds a block of an operation, packed: post, 0 given or 1 taken, block, address.
+             // So it was packed there, or unpacked from there, by loads and stores that nobody saw
 };
 inline constexpr bool is_movement(IntentionRecord kind) {
-  return kind >= IntentionRecord::Copied && kind <= IntentionRecord::Unpacked;
+  return kind >= IntentionRecord::Copied && kind <= IntentionRecord::Held;
 }
 
 // SHAPE: place, group, form, root or -1, dest, its tag, source (-1 any), its tag (-1 any), operation (0 none, 1 the

@@ -43,6 +43,8 @@ struct Hooks {
                  const void* function);
   void (*unpacked)(const void* buffer, std::size_t elements, std::size_t offset, const void* from, std::size_t bytes,
                    const void* function);
+  // Before memory from malloc is given back: what is in it can still be compared.
+  void (*frees)(const void* block, const void* caller);
 };
 
 // How many threads are inside a call of MPI: nothing is told while there is none.

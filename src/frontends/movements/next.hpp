@@ -46,6 +46,7 @@ class Next {
     known_.store(known, std::memory_order_relaxed);
     return known;
   }
+  bool is_known() const { return known_.load(std::memory_order_relaxed) != nullptr; }
   template <class... Arguments>
   auto operator()(Arguments... arguments) {
     return get()(arguments...);

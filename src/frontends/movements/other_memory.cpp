@@ -34,6 +34,8 @@ namespace {
 
 using namespace reprise::movements;
 
+constinit Next<void (*)(void*)> g_free("free");
+__attribute__((tls_model("initial-exec"))) thread_local bool t_looking = false;
 constinit Next<void* (*)(void*, std::size_t, int, int, int, off_t)> g_mmap("mmap");
 constinit Next<int (*)(void*, std::size_t)> g_munmap("munmap");
 constinit Next<void* (*)(int, const void*, int)> g_shmat("shmat");
@@ -49,6 +51,20 @@ void* map(void* address, std::size_t bytes, int access, int flags, int fd, off_t
 }
 
 }  // namespace
+
+REPRISE_EXPORTED void free(void* block) {
+  if (!block || t_looking) return;  // dlsym has some memory of its own to give back, once
+  if (g_active.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    const KeptErrno kept;
+    if (const Hooks* const hooks = listener()) hooks->frees(block, REPRISE_CALLER);
+  }
+  if (!g_free.is_known()) {
+    t_looking = true;
+    g_free.get();
+    t_looking = false;
+  }
+  g_free(block);
+}
 
 REPRISE_EXPORTED void* mmap(void* address, std::size_t bytes, int access, int flags, int fd, off_t offset) {
   return map(address, bytes, access, flags, fd, offset);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -272,22 +273,40 @@ void by_callback(IntentionRecord kind, const void* buffer, std::size_t elements,
   const Spin spin(&all.lock);
   look_at_maps();
   const bool packs = kind == IntentionRecord::Packed;
-  // Which operation it is for: the newest one with this buffer.
+  // Which operation it is for: the newest one with this buffer. In collectives, the elements may be those of several blocks.
   const auto& operations = all.operations.operations();
+  const auto block_of = [&](const Blocks& blocks) {
+    std::size_t first = 0;
+    while (first < blocks.size() && blocks.data()[first].region.buffer != buffer) ++first;
+    return first;
+  };
   for (auto one = operations.rbegin(); one != operations.rend(); ++one) {
-    const Blocks& blocks = packs ? one->gives : one->takes;
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const bool passes_on = packs && block_of(one->gives) == one->gives.size();
+    const Blocks& blocks = packs && !passes_on ? one->gives : one->takes;
+    const std::size_t first = block_of(blocks);
+    if (first == blocks.size()) continue;
+    const auto* expected = static_cast<const std::uint8_t*>(buffer);
+    std::uint64_t begin = 0;  // of the block
+    for (std::size_t i = first; i < blocks.size() && elements > 0 && begin < offset + bytes; ++i) {
       const Region& region = blocks.data()[i].region;
-      if (region.buffer != buffer || !region.known() || region.count < elements || offset + bytes > region.bytes()) continue;
-      const std::uint64_t wrong = compare(region, offset, static_cast<const std::uint8_t*>(packed), bytes);
-      const std::int64_t site = site_of(static_cast<const char*>(function) + 1);  // a site is behind a call
-      if (packs) carries(packed, bytes);
-      const LogLock lock;
-      const std::int64_t fields[] = {time_step(),    site,           number(one->post), number(i),
-                                     number(offset), number(packed), number(bytes),     number(wrong)};
-      put(kind, fields);
-      return;
+      if (region.buffer != expected || !region.known() || region.count == 0) break;
+      const std::uint64_t from = std::max<std::uint64_t>(begin, offset);
+      const std::uint64_t to = std::min<std::uint64_t>(begin + region.bytes(), offset + bytes);
+      if (from < to) {
+        const auto* const at = static_cast<const std::uint8_t*>(packed) + (from - offset);
+        const std::uint64_t wrong = compare(region, from - begin, at, to - from);
+        const std::int64_t site = site_of(static_cast<const char*>(function) + 1);  // a site is behind a call
+        if (packs) carries(at, to - from);
+        const LogLock lock;
+        const std::int64_t fields[] = {time_step(), site,       number(one->post), number(i),    number(from - begin),
+                                       number(at),  number(to - from), number(wrong),     passes_on ? 1 : 0};
+        put(kind, fields);
+      }
+      begin += region.bytes();
+      expected += static_cast<std::ptrdiff_t>(region.count) * region.type->flat.extent;
+      elements -= std::min<std::size_t>(elements, region.count);
     }
+    return;
   }
 }
 
@@ -299,7 +318,49 @@ void unpacked(const void* buffer, std::size_t elements, std::size_t offset, cons
   by_callback(IntentionRecord::Unpacked, buffer, elements, offset, from, bytes, function);
 }
 
-constexpr movements::Hooks kHooks{&copies, &sent, &heard, &pulled, &pushed, &mapped, &packed, &unpacked};
+// Where blocks are small, libraries move them by loads and stores. But what they pack, or unpack, has the same bytes.
+bool holds(const Region& region, const std::uint8_t* packed) {
+  const engine::FlatType& flat = region.type->flat;
+  if (flat.runs.empty()) return false;
+  const auto& first = flat.runs[0];
+  if (std::memcmp(region.buffer + first.offset, packed, first.size) != 0) return false;
+  return compare(region, 0, packed, region.bytes()) == 0;
+}
+
+constexpr std::size_t kMostLooks = 64;      // at different places of one block of memory
+constexpr std::size_t kMostOperations = 8;  // that it may be for
+
+void frees(const void* block, const void* caller) {
+  if (!counts(caller)) return;
+  const Busy busy;
+  Followed& all = followed();
+  const Spin spin(&all.lock);
+  const auto& operations = all.operations.operations();
+  if (operations.empty() || all.operations.has(block, 1)) return;
+  std::size_t room = 0;
+  std::size_t looked_at = 0;
+  for (auto one = operations.rbegin(); one != operations.rend() && looked_at++ < kMostOperations; ++one) {
+    for (const int side : {0, 1}) {
+      const Blocks& blocks = side == 0 ? one->gives : one->takes;
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const Region& region = blocks.data()[i].region;
+        if (!region.known() || region.type->flat.solid || region.bytes() == 0) continue;
+        if (room == 0) room = malloc_usable_size(const_cast<void*>(block));
+        for (std::size_t k = 0; k < kMostLooks && (k + 1) * region.bytes() <= room; ++k) {
+          const std::uint8_t* const packed = static_cast<const std::uint8_t*>(block) + k * region.bytes();
+          if (!holds(region, packed)) continue;
+          const std::int64_t site = site_of(caller);
+          const LogLock lock;
+          const std::int64_t fields[] = {time_step(), site, number(one->post), side, number(i), number(packed)};
+          put(IntentionRecord::Held, fields);
+          break;
+        }
+      }
+    }
+  }
+}
+
+constexpr movements::Hooks kHooks{&copies, &sent, &heard, &pulled, &pushed, &mapped, &packed, &unpacked, &frees};
 
 // Two numbers for the machine, and for its time since it was started: what its clock counts from.
 std::pair<std::uint64_t, std::uint64_t> machine() {
