@@ -51,6 +51,7 @@ bench: build
 	python3 bench/run_explore_bench.py --build $(BUILD)
 	python3 bench/run_verify_bench.py --build $(BUILD)
 	python3 bench/run_check_bench.py --build $(BUILD)
+	python3 bench/run_check_bench.py --build $(BUILD) --flows
 	python3 bench/run_onesided_bench.py --build $(BUILD)
 	python3 bench/run_mcapi_bench.py --build $(BUILD)
 	$(BUILD)/bin/mcapi_runtime_bench

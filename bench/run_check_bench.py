@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What `reprise check` costs: while the program runs, in its log, and afterwards.
 
-    bench/run_check_bench.py --build build [--mpi mpich] [--pairs 31] [--quick]
+    bench/run_check_bench.py --build build [--mpi mpich] [--pairs 31] [--quick] [--flows]
 
 Plain, plain again (the A/A control) and check, interleaved in random order; times are of the slowest rank, without start-up.
 HPL is that of HPCC (Debian's is linked with Open MPI), timed by itself. The analysis is timed apart, with the peak of its memory.
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -25,11 +26,15 @@ MODES = ["plain", "again", "check"]
 RANKS = 2
 HPL_SIZE = 2000
 HPCC_INPUT = Path(__file__).resolve().parent.parent / "tests" / "run" / "languages.py"
+FLOW_PEERS = [("FlowChecker (2010), HPL and others", "1.01x to 1.10x; 0.4 to 30 MB of log per process and minute, 5 on average"),
+              ("goals", "1.15x on HPL and halo; 10 MB of log per process and minute on HPL; 10^6 movements per second")]
 PEERS = [("FlowChecker (2010), HPL and others", "1.01x to 1.10x while the program runs"),
          ("goals", "1.05x on HPL and halo; 5 MB of log per process and minute on HPL; 10^6 events per second, flat memory")]
 
 
 class CheckBench(run_bench.Bench):
+    words = ()
+
     def run(self, mode, mpi, ranks, name, work, extra=(), trace="trace"):
         if mode != "check":
             return super().run("plain", mpi, ranks, name, work, extra)
@@ -42,7 +47,7 @@ class CheckBench(run_bench.Bench):
 
     def check(self, command, cwd=None):
         shutil.rmtree(self.dir / "trace", ignore_errors=True)
-        self.call([self.reprise, "check", "-q", "--no-reproducers", "-o", self.dir / "trace", "--", *command], cwd)
+        self.call([self.reprise, "check", *self.words, "-q", "--no-reproducers", "-o", self.dir / "trace", "--", *command], cwd)
 
     def call(self, command, cwd=None):
         done = subprocess.run(list(map(str, command)), env=self.environment, cwd=cwd or self.dir, capture_output=True, text=True,
@@ -121,7 +126,8 @@ def measure_hpl(args, bench):
 def measure_analysis(args, bench, mpi):
     """Events per second, and the peak of memory."""
     rows = []
-    for rounds in (10_000, 100_000) if args.quick else (100_000, 1_000_000, 4_000_000):
+    sizes = (10_000, 100_000) if args.quick else (100_000, 1_000_000) if bench.words else (100_000, 1_000_000, 4_000_000)
+    for rounds in sizes:
         bench.run("check", mpi, RANKS, "ping_pong", rounds)
         began = time.monotonic()
         child = subprocess.Popen([bench.reprise, "check", "-q", "--no-reproducers", bench.dir / "trace"], env=bench.environment,
@@ -131,6 +137,9 @@ def measure_analysis(args, bench, mpi):
         if status != 0:
             sys.exit("the analysis failed")
         events = rounds * 2 * RANKS
+        if bench.words:  # each message is moved several times
+            told = bench.call([bench.reprise, "check", "--json", "--no-reproducers", bench.dir / "trace"])
+            events += json.loads(told.stdout)["flows"]["movements"]
         rows.append([mpi, events, f"{seconds:.2f}", f"{events / seconds / 1e6:.2f}", used.ru_maxrss, f"{bench.log_bytes() / events:.2f}"])
     return rows
 
@@ -139,6 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--mpi", choices=["openmpi", "mpich", "both"], default="both")
+    parser.add_argument("--flows", action="store_true", help="with --flows: the library's movements are followed, too")
     parser.add_argument("--pairs", type=int, default=31)
     parser.add_argument("--quick", action="store_true", help="3 rounds, little work: is it sane?")
     args = parser.parse_args()
@@ -146,6 +156,7 @@ def main():
     args.pairs = 3 if args.quick else args.pairs
     mpis = [mpi for mpi in (["openmpi", "mpich"] if args.mpi == "both" else [args.mpi]) if shutil.which(f"mpirun.{mpi}")]
     bench = CheckBench(args)
+    bench.words = ("--flows",) if args.flows else ()
     try:
         print(f"{run_bench.CORES} cores, {os.uname().machine}; {args.pairs} rounds of plain, plain, check; {RANKS} ranks\n")
         if "openmpi" in mpis and shutil.which("hpcc"):
@@ -160,7 +171,7 @@ def main():
     run_bench.print_table(["program", "mpi", "plain ns/call", "A/A", "check", "check ns"], rows)
     print("The analysis of ping-pong")
     run_bench.print_table(["mpi", "events", "seconds", "10^6 events/s", "peak KiB", "bytes/event"], analysis)
-    run_bench.print_table(["published", ""], PEERS)
+    run_bench.print_table(["published", ""], FLOW_PEERS if args.flows else PEERS)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #include "flow/blame.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace reprise::flow {
 namespace {
@@ -36,8 +37,8 @@ class Detective {
       for (const KnownWay& way : known_) {
         way_ = way.stages;
         verdict_ = {};
-        follow(one);
         verdict_.way = &way;
+        follow(one);
         if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
       }
       // The earliest movement counts: what comes later only carries on what it was given.
@@ -63,9 +64,10 @@ class Detective {
     const KnownWay* way = nullptr;
     Blame blame;
     std::size_t reached = 0;  // stages
+    bool far = false;         // it has ended far from where it should: perhaps it was to go on
     // A movement that was seen to do something wrong is worth more than one that should have been there; and a way that
     // the bytes were seen on for longer is more likely theirs.
-    std::pair<bool, std::size_t> rank() const { return {blame.movement != nullptr, reached}; }
+    std::tuple<bool, std::size_t, std::size_t> rank() const { return {blame.movement != nullptr && !far, reached, way->stages.size()}; }
     bool is_before(const Verdict& other) const {
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
       return blame.hop < other.blame.hop;
@@ -134,6 +136,8 @@ class Detective {
         if (over) return accuse(Blame::Kind::Overwritten, way_.size() - 1, &other, stretch);
       }
     }
+    const std::uint64_t distance = movement.to.address > stretch.to ? movement.to.address - stretch.to : stretch.to - movement.to.address;
+    verdict_.far = movement.to.kind != Place::Kind::Private || movement.to.number != journey_.delivery().to || distance > kNear + journey_.bytes();
     accuse(Blame::Kind::Misplaced, way_.size() - 1, &movement, stretch);
   }
 

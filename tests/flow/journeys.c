@@ -1,5 +1,5 @@
 // Sends the same bytes in a chosen way three times; the second time, with FAULTY_COPY, the library's own copying goes wrong
-// (faulty_copies.c). Exit status 3 if bytes are not where they should be.
+// (journeys_faults.c). Exit status 3 if bytes are not where they should be.
 //
 //     journeys CALL BYTES SHAPE     contiguous, blocks8, blocks64
 //     journeys all BYTES SHAPE
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "faulty_copies.h"
+#include "journeys_faults.h"
 
 enum { kRounds = 3, kFaultyRound = 1, kSlack = 4096 };
 

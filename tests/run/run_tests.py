@@ -33,6 +33,7 @@ import explore
 import families
 import faults
 import flow
+import flows
 import gallery
 import harness
 import hosts
@@ -79,13 +80,14 @@ SUITES = {
     "lint": lint.cases,
     "no_alarms": no_alarms.cases,
     "flow": flow.cases,
+    "flows": flows.cases,
     "reproducers": reproducers.cases,
     "reductions": reductions.cases,
     "sweep": sweep.cases,
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "reproducers", "reductions", "onesided"}  # the number of their cases depends on --repeat or --seeds
+SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "flows", "reproducers", "reductions", "onesided"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 

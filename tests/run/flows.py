@@ -1,0 +1,190 @@
+"""`reprise check --flows` and `reprise show --flow`: bytes are followed through real libraries, over all transports that work here, and
+where a copy inside the library goes wrong (tests/flow/journeys_faults.c), the right movement is named.
+"""
+
+import functools
+import json
+import subprocess
+from pathlib import Path
+from threading import Lock
+
+from flow import check, verdict
+from harness import Case, Skip, available
+
+FLOW = Path(__file__).resolve().parent.parent / "flow"
+SIZES, MORE_SIZES = (64, 4096, 131072), (64, 1024, 16384, 131072, 1048576)
+SHAPES = ("contiguous", "blocks8", "blocks64")
+
+# How the library is told what to use: words for the launcher, variables, how many ranks.
+TRANSPORTS = {
+    "openmpi": {
+        "vader-cma": ([], {}, 4),
+        "vader": (["--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"], {}, 4),
+        "tcp": (["--mca", "btl", "self,tcp"], {}, 4),
+        "ucx": (["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"], {}, 4),
+    },
+    "mpich": {
+        "ucx": ([], {}, 4),
+        "ucx-sysv": ([], {"UCX_TLS": "sysv,self"}, 4),
+        "ucx-tcp": ([], {"UCX_TLS": "tcp,self"}, 2),  # four ranks hang on two cores, also without Reprise
+    },
+}
+# Calls of which not every byte can be followed (docs/flows.md).
+MISSED = {
+    ("mpich", "blocks"): {"MPI_Gather", "MPI_Bcast", "MPI_Allgatherv", "MPI_Allgather"},
+    ("openmpi", "ucx"): {"MPI_Allgatherv"},
+}
+KINDS = {
+    "memcpy": ("to", "from", "direction", "size", "dropped"),
+    "process_vm_readv": ("to", "from", "dropped"),
+    "write to a socket": ("from",),
+    "read from a socket": (),
+    "packing": ("packing",),
+    "unpacking": ("unpacking",),
+}
+
+
+@functools.cache
+def lock_of(mpi):
+    return Lock()
+
+
+def built(scene):
+    program = scene.settings.scratch / f"journeys-{scene.case.mpi}"
+    with lock_of(scene.case.mpi):
+        if not program.exists():
+            made = program.with_suffix(".new")
+            done = subprocess.run([f"mpicc.{scene.case.mpi}", "-O2", "-g", "-w", "-rdynamic", *sorted(FLOW.glob("journeys*.c")), "-o", made, "-ldl"],
+                                  capture_output=True, text=True)
+            scene.check(done.returncode == 0, done.stderr)
+            made.rename(program)
+    return program
+
+
+def command(scene, transport, way, size, shape):
+    words, variables, ranks = TRANSPORTS[scene.case.mpi][transport]
+    return [f"mpirun.{scene.case.mpi}", *words, "-n", ranks, built(scene), way, size, shape], variables
+
+
+def follow(scene, transport, way, size, shape, **variables):
+    words, more = command(scene, transport, way, size, shape)
+    result = check(scene, ["--flows", "--no-reproducers"], words, env=more | variables)
+    return result, scene.dir / f"trace-{scene.count - 1}"
+
+
+def visible(transport, shape):
+    def test(scene):
+        for size in SIZES if scene.settings.repeat < 50 else MORE_SIZES:
+            result, _ = follow(scene, transport, "all", size, shape)
+            scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
+            flows = verdict(result)["flows"]
+            missed = {call for call, sums in flows["calls"].items() if sums["followed"] < sums["bytes"]}
+            known = MISSED.get((scene.case.mpi, "blocks"), set()) if shape != "contiguous" else set()
+            known = known | MISSED.get((scene.case.mpi, transport), set())
+            scene.check(missed <= known, f"{size} bytes: not followed: {missed - known}", result)
+            scene.check(flows["movements"] > 0 and flows["bytes"] > 0, "nothing was followed", result)
+    return test
+
+
+def wrong(transport, way, shape):
+    """At each hop of a message, each thing that can go wrong with it."""
+    def test(scene):
+        tried = 0
+        for size in SIZES:
+            result, trace = follow(scene, transport, way, size, shape)
+            scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
+            shown = scene.run([scene.settings.reprise, "show", trace, "--flow", "1", "--json"], 100)
+            scene.check(shown.status == 0, "show --flow", shown)
+            found = [one for one in json.loads(shown.out) if one["to"]["rank"] == 1 and one["from"]["rank"] == 0 and one["ways"] and one["ways"][0]["hops"]]
+            scene.check(found, f"{size} bytes: no way is known", shown)
+            went = found[len(found) // 2]["ways"][0]
+            for number, hop in enumerate(went["hops"], 1):
+                for kind in KINDS[hop["movement"]]:
+                    if hop["bytes"] > size and kind not in ("size", "packing", "unpacking"):
+                        continue  # the library's own header is moved, too, and nothing would be understood any more
+                    if hop["inferred"] or (kind in ("to", "direction") and hop["movements"] > 1):
+                        continue  # these return a wrong pointer, which loops go on from
+                    tried += 1
+                    break_hop(scene, transport, way, size, shape, went, number, kind)
+        scene.check(tried > 0, "nothing could go wrong")
+    return test
+
+
+def break_hop(scene, transport, way, size, shape, went, number, kind):
+    hop = went["hops"][number - 1]
+    at = hop["movements"] // 2 if hop["bytes"] * hop["movements"] == went["bytes"] else 0
+    if kind in ("packing", "unpacking"):
+        at = 0
+    fault = f"{kind}:{hop['rank']}:{hop['module']}:{hop['offset']}:{hop['bytes']}:{at}"
+    result, _ = follow(scene, transport, way, size, shape, FAULTY_COPY=fault)
+    where = f"{size} bytes, {fault} (hop {number}: {hop['movement']} in {hop['function']})"
+    scene.check(result.status == 1, f"{where}: exit status {result.status}", result)
+    flows = [violation.get("flow") for violation in verdict(result)["violations"]]
+    scene.check(flows and all(flows), f"{where}: no flow", result)
+    for flow in flows:
+        named = (flow.get("rank"), flow.get("module"), flow.get("function"), flow.get("hop"))
+        scene.check(named == (hop["rank"], hop["module"], hop["function"], number), f"{where}: named is {named}, {flow['verdict']}", result)
+
+
+def shown(scene):
+    """For people: the whole way of one message, and lists; what is asked for wrongly is refused in one sentence."""
+    transport = "vader-cma" if scene.case.mpi == "openmpi" else "ucx"
+    words, variables = command(scene, transport, "send", 131072, "contiguous")
+    trace = scene.dir / "shown"
+    result = scene.run([scene.settings.reprise, "check", "--flows", "-o", trace, "--", *words], 100, env=variables)
+    scene.check(result.status == 0 and "flows: 100 %" in result.err, "summary", result)
+    listed = scene.run([scene.settings.reprise, "show", trace, "--flow", "1"], 60)
+    scene.check(listed.status == 0 and "MPI_Irecv" in listed.out and "131,072 bytes" in listed.out, "list", listed)
+    call = next(line.split()[0] for line in listed.out.splitlines() if line.startswith("1:"))
+    one = scene.run([scene.settings.reprise, "show", trace, "--flow", call], 60)
+    scene.check(one.status == 0 and "hop 1: rank " in one.out and "process_vm_readv" in one.out and "to the receive buffer" in one.out, "one", one)
+    for bad, words in (("x", "RANK:CALL"), ("1:x", "RANK:CALL"), ("9", "no rank 9"), ("1:99999", "no bytes of such a call")):
+        refused = scene.run([scene.settings.reprise, "show", trace, "--flow", bad], 60)
+        scene.check(refused.status == 125 and words in refused.err and refused.err.count("\n") == 1, f"--flow {bad}", refused)
+    plain = scene.dir / "plain"
+    scene.run([scene.settings.reprise, "check", "-o", plain, "--", *command(scene, transport, "send", 64, "contiguous")[0]], 100)
+    refused = scene.run([scene.settings.reprise, "show", plain, "--flow", "1"], 60)
+    scene.check(refused.status == 125 and "check --flows" in refused.err, "a trace without flows", refused)
+
+
+def hidden(what):
+    """A library with its own copy of memcpy, or another transport: what cannot be seen is said, nobody is blamed, and intentions are
+    checked all the same."""
+    def test(scene):
+        transport = "vader" if scene.case.mpi == "openmpi" else "ucx"
+        if what == "hidden-sockets":
+            transport = "tcp" if scene.case.mpi == "openmpi" else "ucx-tcp"
+        result, _ = follow(scene, transport, "send", 4096, "contiguous", FAULTY_COPY=what)
+        found = verdict(result)
+        scene.check(result.status == 0 and not found["violations"] and found["messages"] > 0, "intentions", result)
+        scene.check(found["flows"]["followed"] < found["flows"]["bytes"], "something was hidden, and all was followed", result)
+        words, variables = command(scene, transport, "send", 4096, "contiguous")
+        said = scene.run([scene.settings.reprise, "check", "--flows", "-o", scene.dir / "said", "--", *words], 100, env=variables | {"FAULTY_COPY": what})
+        scene.check("were not followed" in said.err, "it is not said", said)
+    return test
+
+
+def broken_behind(scene):
+    """Something is wrong where nobody can look: the violation is there, and the flow is unknown."""
+    if scene.case.mpi != "openmpi":
+        raise Skip("needs Open MPI's shared memory")
+    result, trace = follow(scene, "vader", "send", 4096, "contiguous")
+    shown = scene.run([scene.settings.reprise, "show", trace, "--flow", "1", "--json"], 100)
+    hop = json.loads(shown.out)[0]["ways"][0]["hops"][-1]
+    fault = f"dropped:1:{hop['module']}:{hop['offset']}:{hop['bytes']}:0"
+    result, _ = follow(scene, "vader", "send", 4096, "contiguous", FAULTY_COPY=fault, FAULTY_HIDES="1")
+    flows = [violation.get("flow", {}) for violation in verdict(result)["violations"]]
+    scene.check(result.status == 1 and flows, "the fault was not found", result)
+    scene.check(all(flow.get("verdict", "unknown") == "unknown" for flow in flows), "somebody is blamed", result)
+
+
+def cases(mpi, repeat):
+    if not available(mpi):
+        return []
+    all_shapes = [(transport, shape) for transport in TRANSPORTS[mpi] for shape in SHAPES]
+    broken = [(transport, way, shape) for transport in TRANSPORTS[mpi] for way in ("send", "late") for shape in SHAPES
+              if repeat >= 50 or (way == "send" and shape != "blocks8" and transport not in ("ucx-sysv", "ucx-tcp", "ucx" if mpi == "openmpi" else ""))]
+    return ([Case("flows", mpi, f"visible-{transport}-{shape}", visible(transport, shape)) for transport, shape in all_shapes]
+            + [Case("flows", mpi, f"wrong-{transport}-{way}-{shape}", wrong(transport, way, shape)) for transport, way, shape in broken]
+            + [Case("flows", mpi, what, hidden(what)) for what in ("hidden-copies", "hidden-sockets")]
+            + [Case("flows", mpi, "unknown", broken_behind), Case("flows", mpi, "shown", shown)])
