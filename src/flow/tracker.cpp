@@ -58,8 +58,8 @@ const Labels& Tracker::labels(const Place& place) const {
   }
 }
 
-std::vector<Tracker::Piece> Tracker::pieces(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const {
-  std::vector<Piece> all;
+Tracker::Pieces Tracker::pieces(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const {
+  Pieces all;
   const auto& mappings = ranks_[rank].mappings;
   auto one = std::upper_bound(mappings.begin(), mappings.end(), address, [](std::uint64_t at, const Mapping& other) { return at < other.to; });
   while (bytes > 0) {
@@ -77,14 +77,28 @@ std::vector<Tracker::Piece> Tracker::pieces(std::uint32_t rank, std::uint64_t ad
   return all;
 }
 
+void Tracker::find_labels(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes, std::vector<Labelled>& found) const {
+  std::uint64_t counted = 0;
+  const Pieces all = pieces(rank, address, bytes);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    labels(all[i].place).find(all[i].place.address, all[i].bytes, found, counted);
+    counted += all[i].bytes;
+  }
+}
+
 std::vector<Labelled> Tracker::labels_at(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const {
   std::vector<Labelled> found;
-  std::uint64_t counted = 0;
-  for (const Piece& piece : pieces(rank, address, bytes)) {
-    labels(piece.place).find(piece.place.address, piece.bytes, found, counted);
-    counted += piece.bytes;
-  }
+  find_labels(rank, address, bytes, found);
   return found;
+}
+
+Hop& Tracker::new_hop(std::uint32_t rank, IntentionRecord kind, const std::string* site) {
+  hop_.rank = rank;
+  hop_.kind = kind;
+  hop_.site = site;
+  hop_.wrong = 0;
+  hop_.inferred = false;
+  return hop_;
 }
 
 bool Tracker::are_aliases(std::uint32_t one, std::uint32_t other) const {
@@ -153,6 +167,7 @@ void Tracker::begin(std::uint32_t rank, const Event& event) {
   const auto number = static_cast<std::uint32_t>(operations_.size());
   operations_.push_back({rank, ++state.calls, event.shape, event.given_from, event.address, state.events});
   operations_.back().order = number;
+  if (event.shape->form == IntentionForm::Collective) operations_.back().number = ++state.collectives[event.shape->group->uid];
   const TrackedOperation& made = operations_.back();
   state.open[event.post] = number;
   if (watcher_) watcher_->begins(number, made);
@@ -164,9 +179,10 @@ void Tracker::begin(std::uint32_t rank, const Event& event) {
     const auto [first, last] = extent_of(event.shape->gives[i]);
     const std::uint64_t address = made.given_at(i) + static_cast<std::uint64_t>(first);
     std::uint64_t at = address;
-    for (const Piece& piece : pieces(rank, address, static_cast<std::uint64_t>(last - first))) {
-      labels(piece.place).set(piece.place.address, piece.bytes, {number, kNoHop, at});
-      at += piece.bytes;
+    const Pieces all = pieces(rank, address, static_cast<std::uint64_t>(last - first));
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      labels(all[k].place).set(all[k].place.address, all[k].bytes, {number, kNoHop, at});
+      at += all[k].bytes;
     }
   }
   if (!held_) return;
@@ -201,12 +217,12 @@ std::optional<std::uint32_t> Tracker::giver_of(const TrackedOperation& taker, st
     const TrackedOperation& one = operations_[number];
     if (shape.form == IntentionForm::Collective) {
       const int peer = shape.takes[block].peer;
-      return one.shape->form == IntentionForm::Collective && one.shape->group->uid == shape.group->uid && peer >= 0 &&
+      return one.shape->form == IntentionForm::Collective && one.shape->group->uid == shape.group->uid && one.number == taker.number && peer >= 0 &&
              static_cast<std::size_t>(peer) < peers.size() && static_cast<std::uint32_t>(peers[static_cast<std::size_t>(peer)]) == one.rank;
     }
     const auto& theirs = one.shape->group->peers();
     return one.shape->sends() && one.shape->dest >= 0 && static_cast<std::size_t>(one.shape->dest) < theirs.size() &&
-           static_cast<std::uint32_t>(theirs[static_cast<std::size_t>(one.shape->dest)]) == taker.rank && !one.shape->gives.empty();
+           static_cast<std::uint32_t>(theirs[static_cast<std::size_t>(one.shape->dest)]) == taker.rank && !one.shape->gives.empty() && !one.delivered;
   };
   if (fits(labelled)) return labelled;
   const auto& recent = ranks_[operations_[labelled].rank].recent;
@@ -259,6 +275,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
     }
   });
   if (own && followed == 0) followed = inferred = bytes;
+  if (!whole && followed == bytes) operations_[*giver].delivered = true;  // a message is received once
   sum.followed += followed;
   sum.inferred += inferred;
   if (delivered_)
@@ -268,10 +285,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
 void Tracker::move(std::uint32_t rank, const Event& event) {
   ++movements_;
   const Movement& moved = event.movement;
-  Hop hop;
-  hop.rank = rank;
-  hop.kind = event.kind;
-  hop.site = moved.site;
+  Hop& hop = new_hop(rank, event.kind, moved.site);
   std::uint32_t reads = rank;
   std::uint32_t writes = rank;
   switch (event.kind) {
@@ -284,7 +298,7 @@ void Tracker::move(std::uint32_t rank, const Event& event) {
         return;
       }
       const std::uint32_t number = stream(*moved.stream, hears);
-      const std::vector<Piece> under_way{{{Place::Kind::Stream, number, moved.offset}, moved.bytes}};
+      const Pieces under_way(Piece{{Place::Kind::Stream, number, moved.offset}, moved.bytes});
       if (hears) {
         transfer(hop, under_way, pieces(rank, moved.to, moved.bytes));
         streams_[number].labels.erase(moved.offset, moved.bytes);
@@ -307,14 +321,15 @@ void Tracker::move(std::uint32_t rank, const Event& event) {
     }
     default: break;
   }
-  transfer(std::move(hop), pieces(reads, moved.from, moved.bytes), pieces(writes, moved.to, moved.bytes));
+  transfer(hop, pieces(reads, moved.from, moved.bytes), pieces(writes, moved.to, moved.bytes));
 }
 
 // Nothing to read from: bytes that nobody knows.
-void Tracker::transfer(Hop hop, const std::vector<Piece>& from, const std::vector<Piece>& to) {
+void Tracker::transfer(Hop& hop, const Pieces& from, const Pieces& to) {
   std::size_t reads = 0;
   std::uint64_t used = 0;
-  for (const Piece& target : to) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const Piece& target = to[i];
     for (std::uint64_t done = 0; done < target.bytes;) {
       if (reads >= from.size()) {
         labels(target.place).erase(target.place.address + done, target.bytes - done);
@@ -352,35 +367,36 @@ void Tracker::transfer_piece(Hop& hop) {
   }
 }
 
-// Are there labels of the same operation already? Then copies were seen.
-bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const {
-  const auto source = labels_at(rank, from, bytes);
-  const auto target = labels_at(rank, to, bytes);
-  if (source.empty() || target.empty()) return false;
+// Are there labels of the same operation already (of `all` bytes)? Then copies were seen.
+bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes, bool all) const {
+  target_.clear();
+  find_labels(rank, to, bytes, target_);
+  if (target_.empty()) return false;
+  source_.clear();
+  find_labels(rank, from, bytes, source_);
+  if (source_.empty()) return false;
   std::uint64_t labelled = 0;
-  for (const Labelled& one : target) {
-    if (one.label.operation != source[0].label.operation) return false;
+  for (const Labelled& one : target_) {
+    if (one.label.operation != source_[0].label.operation) return false;
     labelled += one.bytes;
   }
-  return labelled == bytes;
+  return all ? labelled == bytes : labelled > 0;
 }
 
 // A block that a rank gives to itself, and passes on from where it takes it: libraries copy it by loads and stores.
-void Tracker::keep_own(const TrackedOperation& one, std::size_t number) {
+void Tracker::keep_own(std::uint32_t operation, std::size_t number) {
+  const TrackedOperation& one = operations_[operation];
   const LoggedBlock& block = one.shape->takes[number];
-  if (one.shape->group->inter() || block.peer != one.shape->group->me) return;
+  if (one.shape->group->inter() || block.peer != one.shape->group->me || !kept_own_.emplace(operation, number).second) return;
   const auto given = given_block(*one.shape, *one.shape, number);
   if (!given || one.shape->gives[*given].bytes() == 0) return;
   const LoggedBlock& from = one.shape->gives[*given];
-  Hop hop;
-  hop.rank = one.rank;
-  hop.kind = IntentionRecord::Copied;
-  hop.site = &kUnseenSite;
+  Hop& hop = new_hop(one.rank, IntentionRecord::Copied, &kUnseenSite);
   hop.inferred = true;
   each_unit(from, block, block.bytes(), [&](const Unit& unit) {
     const std::uint64_t source = one.given_at(*given) + static_cast<std::uint64_t>(unit.from - from.place);
     const std::uint64_t target = one.taken_at(number) + static_cast<std::uint64_t>(unit.to - block.place);
-    if (!is_seen_moved(one.rank, source, target, unit.size)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
+    if (!is_seen_moved(one.rank, source, target, unit.size, true)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
   });
 }
 
@@ -396,12 +412,8 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
   if (moved.block >= blocks.size() || blocks[moved.block].bytes() == 0) return;
   const LoggedBlock& block = blocks[moved.block];
   const std::uint64_t base = moved.takes ? one.taken_at(moved.block) : one.given_at(moved.block);
-  if (packs && moved.takes) keep_own(one, moved.block);
-  Hop hop;
-  hop.rank = rank;
-  hop.kind = event.kind;
-  hop.site = moved.site;
-  hop.wrong = moved.wrong;
+  if (packs && moved.takes) keep_own(found->second, moved.block);
+  Hop& hop = new_hop(rank, event.kind, moved.site);
   each_unit(block, block, std::min(block.bytes(), moved.offset + moved.bytes), [&](const Unit& unit) {
     const std::uint64_t begin = std::max(unit.begins, moved.offset);
     const std::uint64_t end = std::min(unit.begins + unit.size, moved.offset + moved.bytes);
@@ -409,11 +421,12 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
     const std::uint64_t in_memory = base + static_cast<std::uint64_t>(unit.from - block.place) + (begin - unit.begins);
     const std::uint64_t packed = moved.to + (begin - moved.offset);
     const auto target = pieces(rank, packs ? packed : in_memory, end - begin);
-    if (is_seen_moved(rank, packs ? in_memory : packed, packs ? packed : in_memory, end - begin)) return;
     const bool is_wrong = moved.wrong > 0 && moved.offset + moved.wrong - 1 >= begin && moved.offset + moved.wrong - 1 < end;
+    // Copies that were seen tell more.
+    if (is_seen_moved(rank, packs ? in_memory : packed, packs ? packed : in_memory, end - begin, !is_wrong)) return;
     hop.wrong = is_wrong ? moved.wrong : 0;
     // A block that is not what it should be comes from nowhere.
-    const auto source = is_wrong ? std::vector<Piece>() : pieces(rank, packs ? in_memory : packed, end - begin);
+    const auto source = is_wrong ? Pieces() : pieces(rank, packs ? in_memory : packed, end - begin);
     if (is_wrong && watcher_) {
       hop.bytes = end - begin;
       hop.from = pieces(rank, packs ? in_memory : packed, end - begin)[0].place;
@@ -431,10 +444,7 @@ void Tracker::was_packed(std::uint32_t rank, const TrackedOperation& giver, cons
   if (held.block >= giver.shape->gives.size() || giver.shape->gives[held.block].bytes() == 0) return;
   const LoggedBlock& block = giver.shape->gives[held.block];
   const std::uint64_t base = giver.given_at(held.block);
-  Hop hop;
-  hop.rank = rank;
-  hop.kind = IntentionRecord::Packed;
-  hop.site = held.site;
+  Hop& hop = new_hop(rank, IntentionRecord::Packed, held.site);
   hop.inferred = true;
   each_unit(block, block, block.bytes(), [&](const Unit& unit) {
     transfer(hop, pieces(rank, base + static_cast<std::uint64_t>(unit.from - block.place), unit.size), pieces(rank, held.address + unit.begins, unit.size));
@@ -454,16 +464,13 @@ void Tracker::by_value(std::uint32_t rank, const Event& event) {
   if (moved.block >= one.shape->takes.size() || one.shape->takes[moved.block].bytes() == 0) return;
   const LoggedBlock& block = one.shape->takes[moved.block];
   const std::uint64_t base = one.taken_at(moved.block);
-  Hop hop;
-  hop.rank = rank;
-  hop.kind = IntentionRecord::Unpacked;
-  hop.site = moved.site;
+  Hop& hop = new_hop(rank, IntentionRecord::Unpacked, moved.site);
   hop.inferred = true;
   each_unit(block, block, block.bytes(), [&](const Unit& unit) {
     const std::uint64_t from = moved.from + unit.begins;
     const std::uint64_t to = base + static_cast<std::uint64_t>(unit.from - block.place);
     // Only what is known to have come there.
-    if (!labels_at(rank, from, unit.size).empty() && !is_seen_moved(rank, from, to, unit.size)) transfer(hop, pieces(rank, from, unit.size), pieces(rank, to, unit.size));
+    if (!labels_at(rank, from, unit.size).empty() && !is_seen_moved(rank, from, to, unit.size, true)) transfer(hop, pieces(rank, from, unit.size), pieces(rank, to, unit.size));
   });
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +26,8 @@ struct TrackedOperation {
   std::uint64_t ended = UINT64_MAX;
   std::uint64_t bytes = 0;  // that came, of a receive
   std::uint32_t order = 0;  // among those of all ranks
+  std::uint64_t number = 0;  // of a collective, among those of its rank on its communicator
+  bool delivered = false;    // a message: all its bytes were seen to arrive somewhere
 
   std::uint64_t given_at(std::size_t block) const {
     return given_from + static_cast<std::uint64_t>(shape->gives[block].place - shape->gives[0].place);
@@ -133,15 +137,32 @@ class Tracker {
     std::uint64_t machine = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> open;  // by post
     std::vector<std::uint32_t> recent;                      // operations that send
+    std::unordered_map<std::uint64_t, std::uint64_t> collectives;  // by communicator
   };
   struct StreamState {
     Labels labels;
     std::uint64_t written = 0;
   };
-  // Pieces of a span of memory that lie in one space each.
+  // Pieces of a span of memory that lie in one space each: mostly one.
   struct Piece {
     Place place;
     std::uint64_t bytes = 0;
+  };
+  class Pieces {
+   public:
+    Pieces() = default;
+    explicit Pieces(const Piece& one) { push_back(one); }
+    void push_back(const Piece& piece) {
+      if (size_++ == 0) first_ = piece;
+      else more_.push_back(piece);
+    }
+    std::size_t size() const { return size_; }
+    const Piece& operator[](std::size_t index) const { return index == 0 ? first_ : more_[index - 1]; }
+
+   private:
+    std::size_t size_ = 0;
+    Piece first_;
+    std::vector<Piece> more_;
   };
 
   void begin(std::uint32_t rank, const Event& event);
@@ -149,16 +170,18 @@ class Tracker {
   void mapped(std::uint32_t rank, const Movement& moved);
   void unmapped(std::uint32_t rank, const Movement& moved);
   void move(std::uint32_t rank, const Event& event);
-  void transfer(Hop hop, const std::vector<Piece>& from, const std::vector<Piece>& to);
+  void transfer(Hop& hop, const Pieces& from, const Pieces& to);
   void transfer_piece(Hop& hop);
-  bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;
+  bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes, bool all) const;
   void by_callback(std::uint32_t rank, const Event& event);
   void by_value(std::uint32_t rank, const Event& event);
-  void keep_own(const TrackedOperation& one, std::size_t number);
+  void keep_own(std::uint32_t operation, std::size_t number);
   void was_packed(std::uint32_t rank, const TrackedOperation& giver, const HeldBlock& held);
   void look_at_taken(const TrackedOperation& taker, std::size_t block);
+  Hop& new_hop(std::uint32_t rank, trace::IntentionRecord kind, const std::string* site);
   std::optional<std::uint32_t> giver_of(const TrackedOperation& taker, std::size_t block, std::uint32_t labelled) const;
-  std::vector<Piece> pieces(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const;
+  Pieces pieces(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const;
+  void find_labels(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes, std::vector<Labelled>& found) const;
   Labels& labels(const Place& place);
   const Labels& labels(const Place& place) const;
   std::uint32_t stream(const std::string& name, bool reads);
@@ -177,6 +200,9 @@ class Tracker {
   std::map<std::string, FollowedBytes> followed_;
   std::map<std::string, std::uint64_t> troubles_;
   std::uint64_t movements_ = 0;
+  std::set<std::pair<std::uint32_t, std::size_t>> kept_own_;  // operations and blocks
+  Hop hop_;                                                  // its vectors are used again
+  mutable std::vector<Labelled> source_, target_;            // the same
 };
 
 // Which of the blocks that `giver` gives is block `number` of what `taker` takes.

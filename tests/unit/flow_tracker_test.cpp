@@ -1,0 +1,250 @@
+// Bytes that are followed through made-up libraries, and movements that go wrong in them.
+#include "flow/tracker.hpp"
+
+#include <gtest/gtest.h>
+
+#include "flow/blame.hpp"
+
+namespace reprise::flow {
+namespace {
+
+using trace::IntentionForm;
+using trace::IntentionRecord;
+
+constexpr std::uint64_t kGiven = 0x10000, kTaken = 0x20000, kShared = 0x70000, kOther = 0x40000;
+
+// Two ranks, and messages of `bytes` bytes from rank 0 to rank 1.
+class World {
+ public:
+  explicit World(std::uint64_t bytes, HopWatcher* watcher = nullptr) : tracker(2), bytes_(bytes) {
+    tracker.tell(watcher);
+    type_.tree.made = engine::TypeTree::Made::Named;
+    type_.tree.name = "MPI_BYTE";
+    type_.tree.size = 1;
+    type_.tree.extent = 1;
+    type_.flat = engine::flatten(type_.tree, 10);
+    group_.uid = 1;
+    group_.local = {0, 1};
+    place_ = "MPI_Send|||";
+    send_.form = IntentionForm::Send;
+    send_.dest = 1;
+    send_.gives = {{0, bytes, &type_}};
+    receive_.form = IntentionForm::Receive;
+    receive_.source = 0;
+    receive_.takes = {{0, bytes, &type_, 0}};
+    for (LoggedShape* const shape : {&send_, &receive_}) {
+      shape->place = &place_;
+      shape->group = &group_;
+    }
+    for (const std::uint32_t rank : {0u, 1u}) {
+      Event process;
+      process.kind = IntentionRecord::Process;
+      process.movement.process = 100 + rank;
+      tracker.add(rank, process);
+      Event mapped;
+      mapped.kind = IntentionRecord::Mapped;
+      mapped.movement.to = kShared + rank * 0x1000;  // at another address in each
+      mapped.movement.bytes = 0x1000;
+      mapped.movement.device = 3;
+      mapped.movement.file = 4;
+      tracker.add(rank, mapped);
+    }
+  }
+
+  void begin_send() { begin(0, send_, kGiven, 0); }
+  void begin_receive() { begin(1, receive_, 0, kTaken); }
+  void end_send() { end(0, {}); }
+  void end_receive() { end(1, {0, 0, 0, bytes_, false}); }
+  void move(std::uint32_t rank, std::uint64_t to, std::uint64_t from, std::uint64_t bytes, const char* function) {
+    Event event;
+    event.kind = IntentionRecord::Copied;
+    event.movement.site = &*sites_.insert(function).first;
+    event.movement.to = to;
+    event.movement.from = from;
+    event.movement.bytes = bytes;
+    tracker.add(rank, event);
+  }
+  Event transfer(IntentionRecord kind, std::uint64_t at, std::uint64_t offset, std::uint64_t bytes, const std::string& stream) {
+    Event event;
+    event.kind = kind;
+    event.movement.site = &*sites_.insert("socket").first;
+    event.movement.to = event.movement.from = at;
+    event.movement.bytes = bytes;
+    event.movement.offset = offset;
+    event.movement.stream = &*sites_.insert(stream).first;
+    return event;
+  }
+  std::uint64_t followed() const { return tracker.followed().empty() ? 0 : tracker.followed().begin()->second.followed; }
+
+  Tracker tracker;
+
+ private:
+  void begin(std::uint32_t rank, const LoggedShape& shape, std::uint64_t given, std::uint64_t taken) {
+    Event event;
+    event.kind = IntentionRecord::Begin;
+    event.shape = &shape;
+    event.post = posts_[rank];
+    event.given_from = given;
+    event.address = taken;
+    tracker.add(rank, event);
+  }
+  void end(std::uint32_t rank, const Told& told) {
+    Event event;
+    event.kind = IntentionRecord::End;
+    event.post = posts_[rank]++;
+    event.told = told;
+    tracker.add(rank, event);
+  }
+
+  std::uint64_t bytes_;
+  LoggedType type_;
+  LoggedGroup group_;
+  std::string place_;
+  LoggedShape send_, receive_;
+  std::set<std::string> sites_;
+  std::uint64_t posts_[2] = {0, 0};
+};
+
+TEST(FlowTracker, ThroughSharedMemoryAtDifferentAddresses) {
+  World world(100);
+  world.begin_receive();
+  world.begin_send();
+  world.move(0, kShared + 64, kGiven, 100, "pack");
+  world.end_send();
+  world.move(1, kTaken, kShared + 0x1000 + 64, 100, "unpack");
+  world.end_receive();
+  EXPECT_EQ(world.followed(), 100u);
+}
+
+TEST(FlowTracker, ControlDataHasNoLabelAndContiguousDataOfOthersStaysApart) {
+  World world(100);
+  world.begin_receive();
+  world.begin_send();
+  world.move(0, kOther + 16, kGiven, 60, "pack");
+  world.move(0, kOther + 76, kGiven + 60, 40, "pack");
+  world.move(0, kShared, kOther, 200, "write");  // a header before, anything behind
+  world.move(1, kTaken, kShared + 0x1000 + 16, 100, "read");
+  world.end_receive();
+  EXPECT_EQ(world.followed(), 100u);
+}
+
+TEST(FlowTracker, WhatIsNotWhereItShouldBeIsNotFollowed) {
+  World world(100);
+  world.begin_receive();
+  world.begin_send();
+  world.move(0, kShared + 8, kGiven, 92, "pack");
+  world.move(1, kTaken, kShared + 0x1000, 100, "unpack");
+  world.end_receive();
+  EXPECT_EQ(world.followed(), 0u);
+}
+
+TEST(FlowTracker, LabelsOfAnEarlierMessageAreNotThoseOfThisOne) {
+  World world(100);
+  world.begin_receive();
+  world.begin_send();
+  world.move(0, kShared, kGiven, 100, "pack");
+  world.end_send();
+  world.move(1, kTaken, kShared + 0x1000, 100, "unpack");
+  world.end_receive();
+  world.begin_receive();
+  world.begin_send();  // and packs by loads and stores, to the same place
+  world.move(1, kTaken, kShared + 0x1000, 100, "unpack");
+  world.end_send();
+  world.end_receive();
+  EXPECT_EQ(world.followed(), 100u);
+}
+
+TEST(FlowTracker, StreamsAreKnownByTheirBytesAndOtherMachinesAreWaitedFor) {
+  World world(100);
+  world.begin_receive();
+  world.begin_send();
+  const Event heard = world.transfer(IntentionRecord::Heard, kTaken, 40, 100, "10.0.0.2:7 10.0.0.1:5");
+  EXPECT_FALSE(world.tracker.is_ready(heard));
+  world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther, 0, 40, "10.0.0.1:5 10.0.0.2:7"));
+  EXPECT_FALSE(world.tracker.is_ready(heard));
+  world.tracker.add(0, world.transfer(IntentionRecord::Sent, kGiven, 40, 100, "10.0.0.1:5 10.0.0.2:7"));
+  ASSERT_TRUE(world.tracker.is_ready(heard));
+  world.tracker.add(1, heard);
+  world.end_receive();
+  EXPECT_EQ(world.followed(), 100u);
+}
+
+TEST(FlowTracker, TheMemoryOfAnotherProcess) {
+  World world(100);
+  world.begin_receive();
+  world.begin_send();
+  Event event = world.transfer(IntentionRecord::Pulled, kTaken, 0, 100, "");
+  event.movement.from = kGiven;
+  event.movement.process = 100;
+  world.tracker.add(1, event);
+  world.end_receive();
+  EXPECT_EQ(world.followed(), 100u);
+}
+
+// -- blame -------------------------------------------------------------------------------------------------------------
+
+// Three messages over three hops; the second one goes wrong as `fault` says.
+enum class Fault { None, To, From, Size, Dropped, Reversed };
+Blame blame_of(Fault fault, int hop) {
+  const Delivery good{0, 1, 0, 1, 1, 0}, bad{0, 2, 0, 1, 2, 0};
+  Trail trail({good, bad});
+  World world(128, &trail);
+  trail.watch(world.tracker);
+  for (int message = 1; message <= 3; ++message) {
+    int number = 0;
+    const auto move = [&](std::uint32_t rank, std::uint64_t to, std::uint64_t from, const char* function) {
+      const bool wrong = message == 2 && ++number == hop;
+      if (!wrong || fault == Fault::None) return world.move(rank, to, from, 128, function);
+      switch (fault) {
+        case Fault::To: return world.move(rank, to + 8, from, 120, function);
+        case Fault::From: return world.move(rank, to, from + 8, 120, function);
+        case Fault::Size: return world.move(rank, to, from, 120, function);
+        case Fault::Reversed: return world.move(rank, from, to, 128, function);
+        default: return;
+      }
+    };
+    world.begin_receive();
+    world.begin_send();
+    const std::uint64_t slot = static_cast<std::uint64_t>(message) * 256;
+    move(0, kShared + slot, kGiven, "pack");
+    move(1, kOther, kShared + 0x1000 + slot, "store");
+    move(1, kTaken, kOther, "unpack");
+    world.end_send();
+    world.end_receive();
+  }
+  const Journey* const journey = trail.find(bad);
+  const Journey* const related = trail.find(good);
+  EXPECT_TRUE(journey && related);
+  return journey && related ? find_blame(*journey, {related}) : Blame();
+}
+
+TEST(FlowBlame, TheFirstWrongMovementIsNamed) {
+  const char* const functions[] = {"pack", "store", "unpack"};
+  for (const Fault fault : {Fault::To, Fault::From, Fault::Size, Fault::Dropped, Fault::Reversed})
+    for (int hop = 1; hop <= 3; ++hop) {
+      const Blame blame = blame_of(fault, hop);
+      ASSERT_NE(blame.kind, Blame::Kind::Unknown) << static_cast<int>(fault) << " at " << hop;
+      EXPECT_EQ(blame.hop, static_cast<std::size_t>(hop)) << static_cast<int>(fault);
+      EXPECT_EQ(*blame.stage.site, functions[hop - 1]) << static_cast<int>(fault);
+      EXPECT_EQ(blame.of, 3u);
+    }
+}
+
+TEST(FlowBlame, NobodyIsBlamedIfNoWayIsKnown) {
+  const Delivery only{0, 1, 0, 1, 1, 0};
+  Trail trail({only});
+  World world(128, &trail);
+  trail.watch(world.tracker);
+  world.begin_receive();
+  world.begin_send();
+  world.move(0, kShared, kGiven, 128, "pack");
+  world.end_send();
+  world.end_receive();
+  const Journey* const journey = trail.find(only);
+  ASSERT_TRUE(journey);
+  EXPECT_EQ(find_blame(*journey, {}).kind, Blame::Kind::Unknown);
+  EXPECT_TRUE(ways_of(*journey).empty());
+}
+
+}  // namespace
+}  // namespace reprise::flow
