@@ -27,6 +27,20 @@ std::optional<Delivery> delivery_of(const Violation& violation) {
   return Delivery{first.rank, first.call, violation.given, last.rank, last.call, violation.taken};
 }
 
+std::optional<flow::StrayWrite> stray_write_of(const Violation& violation) {
+  if (!violation.written || violation.path.size() != 1) return std::nullopt;
+  return flow::StrayWrite{violation.path[0].rank, violation.path[0].call, violation.taken, *violation.written};
+}
+
+void name(FlowFinding& finding, const flow::Stage& stage, analyze::SourceLines& lines) {
+  finding.rank = stage.rank;
+  analyze::NoteFields fields(*stage.site);
+  const analyze::SourceLine* const line = fields.site(lines);
+  if (!line) return;
+  finding.function = line->function;
+  finding.module = base_name(line->module);
+}
+
 // How far the bytes went that did not arrive, if nobody knows the way of any that did.
 FlowFinding lost(const flow::Journey& journey, analyze::SourceLines& lines) {
   FlowFinding finding;
@@ -50,15 +64,10 @@ FlowFinding explain(const flow::Journey& journey, const std::vector<const flow::
   if (blame.kind == Blame::Kind::Unknown) return lost(journey, lines);
   FlowFinding finding;
   finding.verdict = verdict_of(blame.kind);
-  finding.rank = blame.stage.rank;
   finding.hop = blame.hop;
   const bool by_another = blame.kind == Blame::Kind::Overwritten && blame.movement;
   const flow::Stage stage = by_another ? flow::Stage{blame.movement->rank, blame.movement->kind, blame.movement->site} : blame.stage;
-  analyze::NoteFields fields(*stage.site);
-  if (const analyze::SourceLine* const line = fields.site(lines)) {
-    finding.function = line->function;
-    finding.module = base_name(line->module);
-  }
+  name(finding, stage, lines);
   finding.words.push_back(fmt::format("the flow breaks at: {}, rank {}, hop {} of {}", report::stage_words(stage, lines), stage.rank, blame.hop, blame.of));
   finding.words.push_back("  " + report::blame_words(blame));
   for (std::size_t i = 0; i < blame.way.size(); ++i) {
@@ -102,8 +111,14 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
   std::map<std::size_t, FlowFinding> all;
   std::map<std::size_t, std::pair<Delivery, std::vector<Delivery>>> wanted;
   std::set<Delivery> watched;
+  std::map<std::size_t, flow::StrayWrite> written;
+  std::set<flow::StrayWrite> bytes_written;
   for (std::size_t i = 0; i < verdict.violations.size() && wanted.size() < kMostFlows; ++i) {
     const Violation& violation = verdict.violations[i];
+    if (const auto one = stray_write_of(violation)) {
+      written[i] = *one;
+      bytes_written.insert(*one);
+    }
     const auto delivery = delivery_of(violation);
     if (!delivery) continue;
     const flow::LoggedShape& giver = *violation.path.front().shape;
@@ -113,9 +128,9 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
     watched.insert(*delivery);
     watched.insert(related.begin(), related.end());
   }
-  if (wanted.empty()) return all;
+  if (wanted.empty() && written.empty()) return all;
   flow::Tracker tracker(trace.manifest.ranks);
-  flow::Trail trail(watched);
+  flow::Trail trail(watched, bytes_written);
   trail.watch(tracker);
   tracker.tell(&trail);
   tracker.know(&sums.held);
@@ -130,6 +145,17 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
     for (const Delivery& one : pair.second)
       if (const flow::Journey* const other = trail.find(one)) related.push_back(other);
     all[number] = explain(*journey, related, lines);
+  }
+  for (const auto& [number, one] : written) {
+    const flow::Hop* const hop = trail.writer_of(one);
+    if (!hop) continue;
+    FlowFinding& finding = all[number];
+    const flow::Stage stage{hop->rank, hop->kind, hop->site};
+    finding.verdict = "misdirected";
+    finding.hop = 1;
+    name(finding, stage, lines);
+    finding.way.push_back(report::stage_words(stage, lines));
+    finding.words.push_back(fmt::format("written by: {}, rank {}, {} at once", finding.way.back(), stage.rank, counted(hop->bytes, "byte")));
   }
   return all;
 }

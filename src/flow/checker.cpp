@@ -308,7 +308,11 @@ void Checker::remark(std::uint32_t rank, const Event& event) {
       break;
     default: return;
   }
-  if (state.last.shape && event.seen != trace::Seen::WrongType) violation.path = violation.members = {state.last};
+  if (state.last.shape && event.seen != trace::Seen::WrongType) {
+    violation.path = violation.members = {state.last};
+    violation.taken = event.block;
+    violation.written = event.offset;
+  }
   if (verdict_.violations.size() < kMostViolations) verdict_.violations.push_back(std::move(violation));
   else ++verdict_.more;
 }

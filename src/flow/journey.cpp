@@ -47,7 +47,8 @@ std::vector<Link> Journey::way(std::uint32_t last_hop, std::uint64_t source) con
   return links;
 }
 
-Trail::Trail(const std::set<Delivery>& wanted) {
+Trail::Trail(const std::set<Delivery>& wanted, const std::set<StrayWrite>& written) {
+  for (const StrayWrite& one : written) written_[one];
   for (const Delivery& one : wanted) {
     Journey& journey = journeys_.emplace_back();
     journey.delivery_ = one;
@@ -71,7 +72,25 @@ void Trail::begins(std::uint32_t operation, const TrackedOperation& what) {
       one.taker_ = what;
     }
   }
+  for (auto& [one, watched] : written_) {
+    if (one.rank != what.rank || one.call != what.call || one.block >= what.shape->takes.size()) continue;
+    watched.operation = operation;
+    watched.address = what.taken_at(one.block) + static_cast<std::uint64_t>(one.offset);
+  }
   open_[what.rank].insert(operation);
+}
+
+void Trail::look_for_writers(const Hop& hop) {
+  for (auto& [one, watched] : written_) {
+    const bool there = hop.to.kind == Place::Kind::Private && hop.to.number == one.rank && watched.address >= hop.to.address &&
+                       watched.address - hop.to.address < hop.bytes;
+    if (watched.operation && there && open_[one.rank].contains(*watched.operation)) watched.by = hop;
+  }
+}
+
+const Hop* Trail::writer_of(const StrayWrite& written) const {
+  const auto found = written_.find(written);
+  return found == written_.end() || !found->second.by ? nullptr : &*found->second.by;
 }
 
 void Trail::ends(std::uint32_t operation, const TrackedOperation& what) {
@@ -131,6 +150,7 @@ bool Trail::matters(const Hop& hop) const {
 }
 
 std::uint32_t Trail::moved(const Hop& hop) {
+  if (!written_.empty()) look_for_writers(hop);
   if (hops_.size() >= kMostHops || !matters(hop)) return kNoHop;
   hops_.push_back(hop);
   return static_cast<std::uint32_t>(hops_.size() - 1);

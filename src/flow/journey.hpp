@@ -59,10 +59,19 @@ class Journey {
   std::size_t hops_end_ = 0;
 };
 
+// A byte that a call should not have written, and who did.
+struct StrayWrite {
+  std::uint32_t rank = 0;
+  std::uint64_t call = 0;
+  std::size_t block = 0;    // of what it takes
+  std::int64_t offset = 0;  // from its start
+  auto operator<=>(const StrayWrite&) const = default;
+};
+
 // Watches the movements of all these deliveries, and keeps them.
 class Trail : public HopWatcher {
  public:
-  explicit Trail(const std::set<Delivery>& wanted);
+  explicit Trail(const std::set<Delivery>& wanted, const std::set<StrayWrite>& written = {});
   void watch(const Tracker& tracker) { tracker_ = &tracker; }
 
   void begins(std::uint32_t operation, const TrackedOperation& what) override;
@@ -70,14 +79,24 @@ class Trail : public HopWatcher {
   std::uint32_t moved(const Hop& hop) override;
 
   const Journey* find(const Delivery& delivery) const;
+  // The last movement that wrote it while the call was under way; null if none was seen.
+  const Hop* writer_of(const StrayWrite& written) const;
 
  private:
+  struct Watched {
+    std::optional<std::uint32_t> operation;
+    std::uint64_t address = 0;
+    std::optional<Hop> by;
+  };
+  void look_for_writers(const Hop& hop);
+
   bool matters(const Hop& hop) const;
   void arrive(Journey& journey, const TrackedOperation& taker);
 
   const Tracker* tracker_ = nullptr;
   std::deque<Journey> journeys_;
   std::vector<Hop> hops_;
+  std::map<StrayWrite, Watched> written_;
   std::map<std::uint32_t, std::set<std::uint32_t>> open_;  // by rank
 };
 

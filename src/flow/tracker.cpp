@@ -358,7 +358,8 @@ void Tracker::transfer_piece(Hop& hop) {
     target.find(hop.to.address, hop.bytes, hop.overwritten, 0);
     number = watcher_->moved(hop);
   }
-  target.erase(hop.to.address, hop.bytes);
+  const bool covers_all = hop.labels.size() == 1 && hop.labels[0].bytes == hop.bytes;
+  if (!covers_all) target.erase(hop.to.address, hop.bytes);
   for (const Labelled& one : hop.labels) {
     Label label = one.label;
     if (number != kNoHop) label.hop = number;

@@ -42,6 +42,7 @@ struct Violation {
   std::vector<Part> path;  // whose bytes, and who got them; or only the latter
   std::size_t given = 0;      // which block of the first call, and of the last one
   std::size_t taken = 0;
+  std::optional<std::int64_t> written;  // bytes from the start of that block: what should not have been written
   std::vector<Part> members;  // of a collective, all of them
   std::optional<std::uint64_t> post;  // of the sender, if it has one
   std::optional<TypeOfRank> type;     // that the library gets wrong; then there is no call

@@ -4,7 +4,7 @@
 //     FAULTY_COPY=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER
 //
 // The NUMBERth movement of so many bytes (0: any number) of this rank that is asked for at this place, while the fault is armed. KIND:
-// to (another place), from (the same), direction, size, dropped. (A copy in the wrong direction also returns the wrong pointer, so where the
+// to (another place), from (the same), direction, size, long, dropped. (A copy in the wrong direction also returns the wrong pointer, so where the
 // library uses what memcpy returns, this breaks more than the copy.)
 #define _GNU_SOURCE
 #include "journeys_faults.h"
@@ -77,6 +77,7 @@ static inline __attribute__((always_inline)) void* copy(Copy next, void* to, con
     if (fails_by("to")) return next((char*)to + shift, from, bytes - shift);
     if (fails_by("from")) return next(to, (const char*)from + shift, bytes - shift);
     if (fails_by("size")) return next(to, from, bytes - shift);
+    if (fails_by("long")) return next(to, from, bytes + shift);
     if (fails_by("direction")) return next((void*)from, to, bytes);
   }
   return next(to, from, bytes);

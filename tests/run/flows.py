@@ -26,7 +26,6 @@ TRANSPORTS = {
     "mpich": {
         "ucx": ([], {}, 4),
         "ucx-sysv": ([], {"UCX_TLS": "sysv,self"}, 4),
-        "ucx-tcp": ([], {"UCX_TLS": "tcp,self"}, 2),  # four ranks hang on two cores, also without Reprise
     },
 }
 # Calls of which not every byte can be followed (docs/flows.md).
@@ -155,7 +154,9 @@ def hidden(what):
     def test(scene):
         transport = "vader" if scene.case.mpi == "openmpi" else "ucx"
         if what == "hidden-sockets":
-            transport = "tcp" if scene.case.mpi == "openmpi" else "ucx-tcp"
+            transport = "tcp"
+            if scene.case.mpi == "mpich":
+                raise Skip("MPICH over UCX's TCP hangs in MPI_Finalize now and then, also without Reprise, on a busy machine")
         result, _ = follow(scene, transport, "send", 4096, "contiguous", FAULTY_COPY=what)
         found = verdict(result)
         scene.check(result.status == 0 and not found["violations"] and found["messages"] > 0, "intentions", result)
@@ -180,13 +181,28 @@ def broken_behind(scene):
     scene.check(all(flow.get("verdict", "unknown") == "unknown" for flow in flows), "somebody is blamed", result)
 
 
+def written_behind(scene):
+    """A copy that is too long: who has written behind the buffer?"""
+    transport = "vader" if scene.case.mpi == "openmpi" else "ucx"
+    _, trace = follow(scene, transport, "sendrecv", 4000, "contiguous")
+    shown = scene.run([scene.settings.reprise, "show", trace, "--flow", "1", "--json"], 100)
+    found = [one for one in json.loads(shown.out) if one["to"]["rank"] == 1]
+    hop = found[0]["ways"][0]["hops"][-1]
+    fault = f"long:1:{hop['module']}:{hop['offset']}:{hop['bytes']}:0"
+    result, _ = follow(scene, transport, "sendrecv", 4000, "contiguous", FAULTY_COPY=fault)
+    flows = [violation.get("flow", {}) for violation in verdict(result)["violations"] if violation["kind"] == "written behind the buffer"]
+    scene.check(result.status == 1 and flows, "it was not found", result)
+    for flow in flows:
+        scene.check((flow.get("module"), flow.get("function")) == (hop["module"], hop["function"]), f"{flow} for {hop}", result)
+
+
 def cases(mpi, repeat):
     if not available(mpi):
         return []
     all_shapes = [(transport, shape) for transport in TRANSPORTS[mpi] for shape in SHAPES]
     broken = [(transport, way, shape) for transport in TRANSPORTS[mpi] for way in ("send", "late") for shape in SHAPES
-              if repeat >= 50 or (way == "send" and shape != "blocks8" and transport not in ("ucx-sysv", "ucx-tcp", "ucx" if mpi == "openmpi" else ""))]
+              if repeat >= 50 or (way == "send" and shape != "blocks8" and transport not in ("ucx-sysv", "ucx" if mpi == "openmpi" else ""))]
     return ([Case("flows", mpi, f"visible-{transport}-{shape}", visible(transport, shape)) for transport, shape in all_shapes]
             + [Case("flows", mpi, f"wrong-{transport}-{way}-{shape}", wrong(transport, way, shape)) for transport, way, shape in broken]
             + [Case("flows", mpi, what, hidden(what)) for what in ("hidden-copies", "hidden-sockets")]
-            + [Case("flows", mpi, "unknown", broken_behind), Case("flows", mpi, "shown", shown)])
+            + [Case("flows", mpi, "unknown", broken_behind), Case("flows", mpi, "written-behind", written_behind), Case("flows", mpi, "shown", shown)])

@@ -223,12 +223,12 @@ void put(trace::IntentionRecord kind, std::span<const std::int64_t> fields, std:
 }
 
 LogLock::LogLock() {
+  t_logs = true;  // first: a signal handler may copy something
   while (log().lock.test_and_set(std::memory_order_acquire)) sched_yield();
-  t_logs = true;
 }
 LogLock::~LogLock() {
-  t_logs = false;
   log().lock.clear(std::memory_order_release);
+  t_logs = false;
 }
 bool this_thread_logs() { return t_logs; }
 

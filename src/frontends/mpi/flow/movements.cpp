@@ -327,8 +327,7 @@ bool holds(const Region& region, const std::uint8_t* packed) {
   return compare(region, 0, packed, region.bytes()) == 0;
 }
 
-constexpr std::size_t kMostLooks = 64;      // at different places of one block of memory
-constexpr std::size_t kMostOperations = 8;  // that it may be for
+constexpr std::size_t kMostLooks = 256;  // at places of one block of memory, for blocks of operations
 
 void frees(const void* block, const void* caller) {
   if (!counts(caller)) return;
@@ -339,14 +338,15 @@ void frees(const void* block, const void* caller) {
   if (operations.empty() || all.operations.has(block, 1)) return;
   std::size_t room = 0;
   std::size_t looked_at = 0;
-  for (auto one = operations.rbegin(); one != operations.rend() && looked_at++ < kMostOperations; ++one) {
+  for (auto one = operations.rbegin(); one != operations.rend(); ++one) {
     for (const int side : {0, 1}) {
       const Blocks& blocks = side == 0 ? one->gives : one->takes;
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         const Region& region = blocks.data()[i].region;
         if (!region.known() || region.type->flat.solid || region.bytes() == 0) continue;
         if (room == 0) room = malloc_usable_size(const_cast<void*>(block));
-        for (std::size_t k = 0; k < kMostLooks && (k + 1) * region.bytes() <= room; ++k) {
+        for (std::size_t k = 0; (k + 1) * region.bytes() <= room; ++k) {
+          if (looked_at++ == kMostLooks) return;
           const std::uint8_t* const packed = static_cast<const std::uint8_t*>(block) + k * region.bytes();
           if (!holds(region, packed)) continue;
           const std::int64_t site = site_of(caller);
