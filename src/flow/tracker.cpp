@@ -12,6 +12,7 @@ using trace::IntentionRecord;
 namespace {
 
 constexpr std::size_t kRecent = 64;
+constexpr std::size_t kMostOperations = 1u << 17;
 const std::string kUnseenSite = "||";
 
 // From the first to behind the last byte, as distances from where the block begins.
@@ -103,8 +104,9 @@ Hop& Tracker::new_hop(std::uint32_t rank, IntentionRecord kind, const std::strin
 
 bool Tracker::are_aliases(std::uint32_t one, std::uint32_t other) const {
   if (one == other) return true;
-  const TrackedOperation& first = operations_[one];
-  const TrackedOperation& second = operations_[other];
+  if (!is_known(one) || !is_known(other)) return false;
+  const TrackedOperation& first = operation(one);
+  const TrackedOperation& second = operation(other);
   return first.rank == second.rank && first.begun < second.ended && second.begun < first.ended;
 }
 
@@ -164,7 +166,11 @@ void Tracker::unmapped(std::uint32_t rank, const Movement& moved) {
 
 void Tracker::begin(std::uint32_t rank, const Event& event) {
   Rank& state = ranks_[rank];
-  const auto number = static_cast<std::uint32_t>(operations_.size());
+  const auto number = forgotten_ + static_cast<std::uint32_t>(operations_.size());
+  if (operations_.size() >= kMostOperations) {
+    operations_.pop_front();
+    ++forgotten_;
+  }
   operations_.push_back({rank, ++state.calls, event.shape, event.given_from, event.address, state.events});
   operations_.back().order = number;
   if (event.shape->form == IntentionForm::Collective) operations_.back().number = ++state.collectives[event.shape->group->uid];
@@ -195,8 +201,10 @@ void Tracker::end(std::uint32_t rank, const Event& event) {
   const auto found = state.open.find(event.post);
   if (found == state.open.end()) return;
   const std::uint32_t number = found->second;
-  TrackedOperation& one = operations_[number];
   state.open.erase(found);
+  kept_own_.erase(kept_own_.lower_bound({number, 0}), kept_own_.lower_bound({number + 1, 0}));
+  if (!is_known(number)) return;
+  TrackedOperation& one = operation(number);
   one.ended = state.events;
   one.bytes = event.told.bytes;
   if (event.shape) {  // a matched receive, of which only the probe was known
@@ -213,8 +221,10 @@ void Tracker::end(std::uint32_t rank, const Event& event) {
 std::optional<std::uint32_t> Tracker::giver_of(const TrackedOperation& taker, std::size_t block, std::uint32_t labelled) const {
   const LoggedShape& shape = *taker.shape;
   const auto& peers = shape.group->peers();
+  if (!is_known(labelled)) return std::nullopt;
   const auto fits = [&](std::uint32_t number) {
-    const TrackedOperation& one = operations_[number];
+    if (!is_known(number)) return false;
+    const TrackedOperation& one = operation(number);
     if (shape.form == IntentionForm::Collective) {
       const int peer = shape.takes[block].peer;
       return one.shape->form == IntentionForm::Collective && one.shape->group->uid == shape.group->uid && one.number == taker.number && peer >= 0 &&
@@ -225,7 +235,7 @@ std::optional<std::uint32_t> Tracker::giver_of(const TrackedOperation& taker, st
            static_cast<std::uint32_t>(theirs[static_cast<std::size_t>(one.shape->dest)]) == taker.rank && !one.shape->gives.empty() && !one.delivered;
   };
   if (fits(labelled)) return labelled;
-  const auto& recent = ranks_[operations_[labelled].rank].recent;
+  const auto& recent = ranks_[operation(labelled).rank].recent;
   for (auto one = recent.rbegin(); one != recent.rend(); ++one)
     if (fits(*one) && are_aliases(*one, labelled)) return *one;
   return std::nullopt;
@@ -252,7 +262,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
     sum.inferred += bytes;
   }
   if (!giver) return;
-  const TrackedOperation& from = operations_[*giver];
+  const TrackedOperation& from = operation(*giver);
   const auto given = given_block(*from.shape, *taker.shape, block);
   if (!given || from.shape->gives[*given].bytes() == 0) return;
   const LoggedBlock& gives = from.shape->gives[*given];
@@ -275,7 +285,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
     }
   });
   if (own && followed == 0) followed = inferred = bytes;
-  if (!whole && followed == bytes) operations_[*giver].delivered = true;  // a message is received once
+  if (!whole && followed == bytes) operation(*giver).delivered = true;  // a message is received once
   sum.followed += followed;
   sum.inferred += inferred;
   if (delivered_)
@@ -385,10 +395,10 @@ bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_
 }
 
 // A block that a rank gives to itself, and passes on from where it takes it: libraries copy it by loads and stores.
-void Tracker::keep_own(std::uint32_t operation, std::size_t number) {
-  const TrackedOperation& one = operations_[operation];
+void Tracker::keep_own(std::uint32_t which, std::size_t number) {
+  const TrackedOperation& one = operation(which);
   const LoggedBlock& block = one.shape->takes[number];
-  if (one.shape->group->inter() || block.peer != one.shape->group->me || !kept_own_.emplace(operation, number).second) return;
+  if (one.shape->group->inter() || block.peer != one.shape->group->me || !kept_own_.emplace(which, number).second) return;
   const auto given = given_block(*one.shape, *one.shape, number);
   if (!given || one.shape->gives[*given].bytes() == 0) return;
   const LoggedBlock& from = one.shape->gives[*given];
@@ -407,8 +417,8 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
   const Movement& moved = event.movement;
   const bool packs = event.kind == IntentionRecord::Packed;
   const auto found = ranks_[rank].open.find(moved.post);
-  if (found == ranks_[rank].open.end()) return;
-  const TrackedOperation& one = operations_[found->second];
+  if (found == ranks_[rank].open.end() || !is_known(found->second)) return;
+  const TrackedOperation& one = operation(found->second);
   const auto& blocks = moved.takes ? one.shape->takes : one.shape->gives;
   if (moved.block >= blocks.size() || blocks[moved.block].bytes() == 0) return;
   const LoggedBlock& block = blocks[moved.block];
@@ -456,8 +466,8 @@ void Tracker::by_value(std::uint32_t rank, const Event& event) {
   ++movements_;
   const Movement& moved = event.movement;
   const auto found = ranks_[rank].open.find(moved.post);
-  if (found == ranks_[rank].open.end()) return;
-  const TrackedOperation& one = operations_[found->second];
+  if (found == ranks_[rank].open.end() || !is_known(found->second)) return;
+  const TrackedOperation& one = operation(found->second);
   if (!moved.takes) {
     found_held_[{rank, moved.post}].push_back({moved.block, moved.from, moved.site});
     return;

@@ -3,6 +3,7 @@
 // socket are all the same to it: spaces of bytes with addresses.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -115,7 +116,6 @@ class Tracker {
   // What could not be followed, and how often.
   const std::map<std::string, std::uint64_t>& troubles() const { return troubles_; }
 
-  const TrackedOperation& operation(std::uint32_t number) const { return operations_[number]; }
   // What is in memory of this rank.
   std::vector<Labelled> labels_at(std::uint32_t rank, std::uint64_t address, std::uint64_t bytes) const;
   // Were both under way at the same time, in the same rank? Then bytes that both send are the same.
@@ -165,6 +165,9 @@ class Tracker {
     std::vector<Piece> more_;
   };
 
+  bool is_known(std::uint32_t number) const { return number >= forgotten_; }
+  const TrackedOperation& operation(std::uint32_t number) const { return operations_[number - forgotten_]; }
+  TrackedOperation& operation(std::uint32_t number) { return operations_[number - forgotten_]; }
   void begin(std::uint32_t rank, const Event& event);
   void end(std::uint32_t rank, const Event& event);
   void mapped(std::uint32_t rank, const Movement& moved);
@@ -175,7 +178,7 @@ class Tracker {
   bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes, bool all) const;
   void by_callback(std::uint32_t rank, const Event& event);
   void by_value(std::uint32_t rank, const Event& event);
-  void keep_own(std::uint32_t operation, std::size_t number);
+  void keep_own(std::uint32_t which, std::size_t number);
   void was_packed(std::uint32_t rank, const TrackedOperation& giver, const HeldBlock& held);
   void look_at_taken(const TrackedOperation& taker, std::size_t block);
   Hop& new_hop(std::uint32_t rank, trace::IntentionRecord kind, const std::string* site);
@@ -190,7 +193,8 @@ class Tracker {
   std::vector<Rank> ranks_;
   HopWatcher* watcher_ = nullptr;
   Delivered delivered_;
-  std::vector<TrackedOperation> operations_;
+  std::deque<TrackedOperation> operations_;  // the last ones; labels of others mean nothing any more
+  std::uint32_t forgotten_ = 0;              // that were before
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint32_t> segment_numbers_;
   std::vector<Labels> segments_;
   std::unordered_map<std::string, std::uint32_t> stream_numbers_;
