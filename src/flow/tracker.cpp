@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kRecent = 64;
 constexpr std::size_t kMostOperations = 1u << 17;
-const std::string kUnseenSite = "||";
 
 // From the first to behind the last byte, as distances from where the block begins.
 std::pair<std::int64_t, std::int64_t> extent_of(const LoggedBlock& block) {
@@ -376,113 +375,6 @@ void Tracker::transfer_piece(Hop& hop) {
     label.inferred = label.inferred || hop.inferred;
     target.set(hop.to.address + one.at, one.bytes, label);
   }
-}
-
-// Are there labels of the same operation already (of `all` bytes)? Then copies were seen.
-bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes, bool all) const {
-  target_.clear();
-  find_labels(rank, to, bytes, target_);
-  if (target_.empty()) return false;
-  source_.clear();
-  find_labels(rank, from, bytes, source_);
-  if (source_.empty()) return false;
-  std::uint64_t labelled = 0;
-  for (const Labelled& one : target_) {
-    if (one.label.operation != source_[0].label.operation) return false;
-    labelled += one.bytes;
-  }
-  return all ? labelled == bytes : labelled > 0;
-}
-
-// A block that a rank gives to itself, and passes on from where it takes it: libraries copy it by loads and stores.
-void Tracker::keep_own(std::uint32_t which, std::size_t number) {
-  const TrackedOperation& one = operation(which);
-  const LoggedBlock& block = one.shape->takes[number];
-  if (one.shape->group->inter() || block.peer != one.shape->group->me || !kept_own_.emplace(which, number).second) return;
-  const auto given = given_block(*one.shape, *one.shape, number);
-  if (!given || one.shape->gives[*given].bytes() == 0) return;
-  const LoggedBlock& from = one.shape->gives[*given];
-  Hop& hop = new_hop(one.rank, IntentionRecord::Copied, &kUnseenSite);
-  hop.inferred = true;
-  each_unit(from, block, block.bytes(), [&](const Unit& unit) {
-    const std::uint64_t source = one.given_at(*given) + static_cast<std::uint64_t>(unit.from - from.place);
-    const std::uint64_t target = one.taken_at(number) + static_cast<std::uint64_t>(unit.to - block.place);
-    if (!is_seen_moved(one.rank, source, target, unit.size, true)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
-  });
-}
-
-// What the callback should have done, and has done as far as its bytes say: unit by unit.
-void Tracker::by_callback(std::uint32_t rank, const Event& event) {
-  ++movements_;
-  const Movement& moved = event.movement;
-  const bool packs = event.kind == IntentionRecord::Packed;
-  const auto found = ranks_[rank].open.find(moved.post);
-  if (found == ranks_[rank].open.end() || !is_known(found->second)) return;
-  const TrackedOperation& one = operation(found->second);
-  const auto& blocks = moved.takes ? one.shape->takes : one.shape->gives;
-  if (moved.block >= blocks.size() || blocks[moved.block].bytes() == 0) return;
-  const LoggedBlock& block = blocks[moved.block];
-  const std::uint64_t base = moved.takes ? one.taken_at(moved.block) : one.given_at(moved.block);
-  if (packs && moved.takes) keep_own(found->second, moved.block);
-  Hop& hop = new_hop(rank, event.kind, moved.site);
-  each_unit(block, block, std::min(block.bytes(), moved.offset + moved.bytes), [&](const Unit& unit) {
-    const std::uint64_t begin = std::max(unit.begins, moved.offset);
-    const std::uint64_t end = std::min(unit.begins + unit.size, moved.offset + moved.bytes);
-    if (begin >= end) return;
-    const std::uint64_t in_memory = base + static_cast<std::uint64_t>(unit.from - block.place) + (begin - unit.begins);
-    const std::uint64_t packed = moved.to + (begin - moved.offset);
-    const auto target = pieces(rank, packs ? packed : in_memory, end - begin);
-    const bool is_wrong = moved.wrong > 0 && moved.offset + moved.wrong - 1 >= begin && moved.offset + moved.wrong - 1 < end;
-    // Copies that were seen tell more.
-    if (is_seen_moved(rank, packs ? in_memory : packed, packs ? packed : in_memory, end - begin, !is_wrong)) return;
-    hop.wrong = is_wrong ? moved.wrong : 0;
-    // A block that is not what it should be comes from nowhere.
-    const auto source = is_wrong ? Pieces() : pieces(rank, packs ? in_memory : packed, end - begin);
-    if (is_wrong && watcher_) {
-      hop.bytes = end - begin;
-      hop.from = pieces(rank, packs ? in_memory : packed, end - begin)[0].place;
-      hop.to = target[0].place;
-      hop.labels.clear();
-      labels(hop.from).find(hop.from.address, hop.bytes, hop.labels, 0);
-      watcher_->moved(hop);
-    }
-    transfer(hop, source, target);
-  });
-}
-
-// The block lies packed at `held.address`, from some time after the operation began.
-void Tracker::was_packed(std::uint32_t rank, const TrackedOperation& giver, const HeldBlock& held) {
-  if (held.block >= giver.shape->gives.size() || giver.shape->gives[held.block].bytes() == 0) return;
-  const LoggedBlock& block = giver.shape->gives[held.block];
-  const std::uint64_t base = giver.given_at(held.block);
-  Hop& hop = new_hop(rank, IntentionRecord::Packed, held.site);
-  hop.inferred = true;
-  each_unit(block, block, block.bytes(), [&](const Unit& unit) {
-    transfer(hop, pieces(rank, base + static_cast<std::uint64_t>(unit.from - block.place), unit.size), pieces(rank, held.address + unit.begins, unit.size));
-  });
-}
-
-void Tracker::by_value(std::uint32_t rank, const Event& event) {
-  ++movements_;
-  const Movement& moved = event.movement;
-  const auto found = ranks_[rank].open.find(moved.post);
-  if (found == ranks_[rank].open.end() || !is_known(found->second)) return;
-  const TrackedOperation& one = operation(found->second);
-  if (!moved.takes) {
-    found_held_[{rank, moved.post}].push_back({moved.block, moved.from, moved.site});
-    return;
-  }
-  if (moved.block >= one.shape->takes.size() || one.shape->takes[moved.block].bytes() == 0) return;
-  const LoggedBlock& block = one.shape->takes[moved.block];
-  const std::uint64_t base = one.taken_at(moved.block);
-  Hop& hop = new_hop(rank, IntentionRecord::Unpacked, moved.site);
-  hop.inferred = true;
-  each_unit(block, block, block.bytes(), [&](const Unit& unit) {
-    const std::uint64_t from = moved.from + unit.begins;
-    const std::uint64_t to = base + static_cast<std::uint64_t>(unit.from - block.place);
-    // Only what is known to have come there.
-    if (!labels_at(rank, from, unit.size).empty() && !is_seen_moved(rank, from, to, unit.size, true)) transfer(hop, pieces(rank, from, unit.size), pieces(rank, to, unit.size));
-  });
 }
 
 }  // namespace reprise::flow
