@@ -130,7 +130,7 @@ bool Tracker::is_ready(const Event& event) const {
 
 void Tracker::add(std::uint32_t rank, const Event& event) {
   Rank& state = ranks_[rank];
-  ++state.events;
+  ++events_;
   switch (event.kind) {
     case IntentionRecord::Begin: return begin(rank, event);
     case IntentionRecord::End: return end(rank, event);
@@ -170,7 +170,7 @@ void Tracker::begin(std::uint32_t rank, const Event& event) {
     operations_.pop_front();
     ++forgotten_;
   }
-  operations_.push_back({rank, ++state.calls, event.shape, event.given_from, event.address, state.events});
+  operations_.push_back({rank, ++state.calls, event.shape, event.given_from, event.address, events_});
   operations_.back().order = number;
   if (event.shape->form == IntentionForm::Collective) operations_.back().number = ++state.collectives[event.shape->group->uid];
   const TrackedOperation& made = operations_.back();
@@ -204,7 +204,7 @@ void Tracker::end(std::uint32_t rank, const Event& event) {
   kept_own_.erase(kept_own_.lower_bound({number, 0}), kept_own_.lower_bound({number + 1, 0}));
   if (!is_known(number)) return;
   TrackedOperation& one = operation(number);
-  one.ended = state.events;
+  one.ended = events_;
   one.bytes = event.told.bytes;
   if (event.shape) {  // a matched receive, of which only the probe was known
     one.shape = event.shape;

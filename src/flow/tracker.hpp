@@ -23,7 +23,7 @@ struct TrackedOperation {
   const LoggedShape* shape = nullptr;
   std::uint64_t given_from = 0;  // addresses of its first blocks
   std::uint64_t taken_to = 0;
-  std::uint64_t begun = 0;  // counted in its rank
+  std::uint64_t begun = 0;  // events of all ranks
   std::uint64_t ended = UINT64_MAX;
   std::uint64_t bytes = 0;  // that came, of a receive
   std::uint32_t order = 0;  // among those of all ranks
@@ -132,7 +132,6 @@ class Tracker {
     Labels memory;
     std::vector<Mapping> mappings;  // by address
     std::uint64_t calls = 0;
-    std::uint64_t events = 0;
     std::int64_t process = 0;
     std::uint64_t machine = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> open;  // by post
@@ -175,7 +174,8 @@ class Tracker {
   void move(std::uint32_t rank, const Event& event);
   void transfer(Hop& hop, const Pieces& from, const Pieces& to);
   void transfer_piece(Hop& hop);
-  bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes, bool all) const;
+  bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;
+  bool has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64_t bytes, std::uint64_t since) const;
   void by_callback(std::uint32_t rank, const Event& event);
   void by_value(std::uint32_t rank, const Event& event);
   void keep_own(std::uint32_t which, std::size_t number);
@@ -204,6 +204,7 @@ class Tracker {
   std::map<std::string, FollowedBytes> followed_;
   std::map<std::string, std::uint64_t> troubles_;
   std::uint64_t movements_ = 0;
+  std::uint64_t events_ = 0;
   std::set<std::pair<std::uint32_t, std::size_t>> kept_own_;  // operations and blocks
   Hop hop_;                                                  // its vectors are used again
   mutable std::vector<Labelled> source_, target_;            // the same

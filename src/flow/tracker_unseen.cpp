@@ -14,8 +14,8 @@ const std::string kUnseenSite = "||";  // no place in any module
 
 }  // namespace
 
-// Are there labels of the same operation already (of `all` bytes)? Then copies were seen.
-bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes, bool all) const {
+// Have all bytes labels of the same operation already? Then copies were seen.
+bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const {
   target_.clear();
   find_labels(rank, to, bytes, target_);
   if (target_.empty()) return false;
@@ -27,7 +27,16 @@ bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_
     if (one.label.operation != source_[0].label.operation) return false;
     labelled += one.bytes;
   }
-  return all ? labelled == bytes : labelled > 0;
+  return labelled == bytes;
+}
+
+// Of operations that were under way at that time, or later: no leftovers.
+bool Tracker::has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64_t bytes, std::uint64_t since) const {
+  target_.clear();
+  find_labels(rank, at, bytes, target_);
+  return std::any_of(target_.begin(), target_.end(), [&](const Labelled& one) {
+    return is_known(one.label.operation) && operation(one.label.operation).ended >= since;
+  });
 }
 
 // A block that a rank gives to itself, and passes on from where it takes it: libraries copy it by loads and stores.
@@ -43,7 +52,7 @@ void Tracker::keep_own(std::uint32_t which, std::size_t number) {
   each_unit(from, block, block.bytes(), [&](const Unit& unit) {
     const std::uint64_t source = one.given_at(*given) + static_cast<std::uint64_t>(unit.from - from.place);
     const std::uint64_t target = one.taken_at(number) + static_cast<std::uint64_t>(unit.to - block.place);
-    if (!is_seen_moved(one.rank, source, target, unit.size, true)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
+    if (!is_seen_moved(one.rank, source, target, unit.size)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
   });
 }
 
@@ -69,8 +78,10 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
     const std::uint64_t packed = moved.to + (begin - moved.offset);
     const auto target = pieces(rank, packs ? packed : in_memory, end - begin);
     const bool is_wrong = moved.wrong > 0 && moved.offset + moved.wrong - 1 >= begin && moved.offset + moved.wrong - 1 < end;
-    // Copies that were seen tell more.
-    if (is_seen_moved(rank, packs ? in_memory : packed, packs ? packed : in_memory, end - begin, !is_wrong)) return;
+    // Copies that were seen tell more. And a datatype of the library's own may have other blocks than the program's.
+    const std::uint64_t source_at = packs ? in_memory : packed;
+    const std::uint64_t target_at = packs ? packed : in_memory;
+    if (is_wrong ? has_labels_since(rank, target_at, end - begin, one.begun) : is_seen_moved(rank, source_at, target_at, end - begin)) return;
     hop.wrong = is_wrong ? moved.wrong : 0;
     // A block that is not what it should be comes from nowhere.
     const auto source = is_wrong ? Pieces() : pieces(rank, packs ? in_memory : packed, end - begin);
@@ -117,7 +128,7 @@ void Tracker::by_value(std::uint32_t rank, const Event& event) {
     const std::uint64_t from = moved.from + unit.begins;
     const std::uint64_t to = base + static_cast<std::uint64_t>(unit.from - block.place);
     // Only what is known to have come there.
-    if (!labels_at(rank, from, unit.size).empty() && !is_seen_moved(rank, from, to, unit.size, true)) transfer(hop, pieces(rank, from, unit.size), pieces(rank, to, unit.size));
+    if (!labels_at(rank, from, unit.size).empty() && !is_seen_moved(rank, from, to, unit.size)) transfer(hop, pieces(rank, from, unit.size), pieces(rank, to, unit.size));
   });
 }
 

@@ -31,7 +31,6 @@ TRANSPORTS = {
 # Calls of which not every byte can be followed (docs/flows.md).
 MISSED = {
     ("mpich", "blocks"): {"MPI_Gather", "MPI_Bcast", "MPI_Allgatherv", "MPI_Allgather"},
-    ("openmpi", "ucx"): {"MPI_Allgatherv"},
 }
 KINDS = {
     "memcpy": ("to", "from", "direction", "size", "dropped"),
@@ -79,7 +78,6 @@ def visible(transport, shape):
             flows = verdict(result)["flows"]
             missed = {call for call, sums in flows["calls"].items() if sums["followed"] < sums["bytes"]}
             known = MISSED.get((scene.case.mpi, "blocks"), set()) if shape != "contiguous" else set()
-            known = known | MISSED.get((scene.case.mpi, transport), set())
             scene.check(missed <= known, f"{size} bytes: not followed: {missed - known}", result)
             scene.check(flows["movements"] > 0 and flows["bytes"] > 0, "nothing was followed", result)
     return test
