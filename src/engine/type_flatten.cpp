@@ -370,4 +370,19 @@ FlatType flatten(const TypeTree& tree, std::size_t most_runs) {
   return flattening.is_known() ? flat : unknown;
 }
 
+std::vector<std::uint64_t> begins_of_runs(const FlatType& flat) {
+  std::vector<std::uint64_t> begins;
+  begins.reserve(flat.runs.size());
+  std::uint64_t begin = 0;
+  for (const Run& run : flat.runs) {
+    begins.push_back(begin);
+    begin += run.size;
+  }
+  return begins;
+}
+
+std::size_t run_of(const std::vector<std::uint64_t>& begins, std::uint64_t byte) {
+  return static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), byte) - begins.begin()) - 1;
+}
+
 }  // namespace reprise::engine

@@ -87,6 +87,10 @@ struct FlatType {
 // padding, it counts as part of it, as in C; the standard's words would have it only at the end of the whole.
 FlatType flatten(const TypeTree& tree, std::size_t most_runs);
 
+// Where in an element, as it travels, each of its runs begins; and which run a byte is in.
+std::vector<std::uint64_t> begins_of_runs(const FlatType& flat);
+std::size_t run_of(const std::vector<std::uint64_t>& begins, std::uint64_t byte);
+
 // Some of its bytes mean nothing, and need not travel: of the 16 of a long double, some libraries carry only those that
 // mean something, unless they can copy all at once.
 bool may_lose_padding(const TypeTree& tree, const FlatType& flat);

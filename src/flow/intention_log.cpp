@@ -76,6 +76,7 @@ bool IntentionLog::define(const DataEntry& entry) {
       if (auto tree = engine::type_tree_from(*entry.parts[0])) type.tree = std::move(*tree);
       type.flat = engine::flatten(type.tree, kMostRuns);
       if (engine::may_lose_padding(type.tree, type.flat)) type.flat.known = false;
+      type.begins = engine::begins_of_runs(type.flat);
       types_->push_back(std::move(type));
       return true;
     }

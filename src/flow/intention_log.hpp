@@ -17,6 +17,7 @@ namespace reprise::flow {
 struct LoggedType {
   engine::TypeTree tree;
   engine::FlatType flat;
+  std::vector<std::uint64_t> begins;  // of its runs
 };
 
 struct LoggedGroup {

@@ -94,7 +94,7 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
       watcher_->moved(hop);
     }
     transfer(hop, source, target);
-  });
+  }, moved.offset);
 }
 
 // The block lies packed at `held.address`, from some time after the operation began.

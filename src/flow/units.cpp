@@ -22,6 +22,14 @@ class Pieces {
     if (block_.type->flat.solid) return block_.bytes() - element_ * block_.type->flat.size - used_;
     return run().size - used_;
   }
+  // From the beginning.
+  void skip(std::uint64_t bytes) {
+    const engine::FlatType& flat = block_.type->flat;
+    if (flat.solid || flat.size == 0 || block_.type->begins.empty()) return advance(bytes);
+    element_ = bytes / flat.size;
+    run_ = engine::run_of(block_.type->begins, bytes % flat.size);
+    used_ = bytes % flat.size - block_.type->begins[run_];
+  }
   void advance(std::uint64_t bytes) {
     used_ += bytes;
     settle();
@@ -53,12 +61,17 @@ class Pieces {
 
 }  // namespace
 
-bool each_unit(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, FunctionRef<void(const Unit&)> visit) {
-  if (bytes == 0 || !given.type || !taken.type) return true;
+bool each_unit(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, FunctionRef<void(const Unit&)> visit,
+               std::uint64_t first) {
+  if (bytes <= first || !given.type || !taken.type) return true;
   Pieces from(given);
   Pieces to(taken);
   std::uint64_t number = 0;
-  std::uint64_t begins = 0;
+  std::uint64_t begins = first;
+  if (first > 0) {
+    from.skip(first);
+    to.skip(first);
+  }
   // Units that follow each other on both sides are one.
   Unit current;
   const auto close = [&] {

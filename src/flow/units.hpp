@@ -15,9 +15,10 @@ struct Unit {
   std::uint64_t begins = 0;  // in the message
 };
 
-// All units of the first `bytes` bytes, in the order in which they travel. False: there are too many, and not all were
-// visited.
-bool each_unit(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, FunctionRef<void(const Unit&)> visit);
+// All units of the first `bytes` bytes (from byte `first` on), in the order in which they travel. False: there are too many,
+// and not all were visited.
+bool each_unit(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, FunctionRef<void(const Unit&)> visit,
+               std::uint64_t first = 0);
 
 // The unit that byte `offset` of the message is in.
 Unit unit_at(const LoggedBlock& given, const LoggedBlock& taken, std::uint64_t bytes, std::uint64_t offset);

@@ -192,6 +192,15 @@ TEST(TypeTree, FortranTypes) {
   EXPECT_EQ(bounds(structure({{1, 0, complex}, {1, 16, kChar}}))[1], 24);
 }
 
+TEST(TypeTree, RunsAreFoundByTheirBytes) {
+  FlatType flat;
+  flat.runs = {{0, 3}, {10, 1}, {20, 8}};
+  const auto begins = begins_of_runs(flat);
+  EXPECT_EQ(begins, (std::vector<std::uint64_t>{0, 3, 4}));
+  const std::size_t expected[] = {0, 0, 0, 1, 2, 2, 2, 2, 2, 2, 2, 2};
+  for (std::uint64_t byte = 0; byte < 12; ++byte) EXPECT_EQ(run_of(begins, byte), expected[byte]) << byte;
+}
+
 TEST(TypeTree, Subarrays) {
   // Rows 1 and 2, columns 1 to 2 of 3 rows with 4 columns; in Fortran the first index is the fast one.
   const Numbers arguments{2, 3, 4, 2, 2, 1, 1, TypeTree::kOrderC};

@@ -251,18 +251,29 @@ void mapped(const void* address, std::size_t bytes, bool shared) {
 
 // The first byte that differs from what the datatype says, counted from 1; 0 if there is none.
 std::uint64_t compare(const Region& region, std::uint64_t offset, const std::uint8_t* packed, std::uint64_t bytes) {
-  std::uint64_t at = 0;
-  std::uint64_t wrong = 0;
-  visit(region, offset + bytes, [&](const std::uint8_t* piece, std::size_t size) {
-    const std::uint64_t skip = at < offset ? std::min<std::uint64_t>(offset - at, size) : 0;
-    if (wrong == 0 && skip < size && std::memcmp(piece + skip, packed + (at + skip - offset), size - skip) != 0) {
-      std::uint64_t first = skip;
-      while (piece[first] == packed[at + first - offset]) ++first;
-      wrong = at + first - offset + 1;
-    }
+  const Type& type = *region.type;
+  const engine::FlatType& flat = type.flat;
+  if (bytes == 0 || flat.size == 0) return 0;
+  const auto differs = [&](const std::uint8_t* piece, std::uint64_t at, std::uint64_t size) -> std::uint64_t {
+    if (std::memcmp(piece, packed + at, size) == 0) return 0;
+    while (*piece == packed[at]) ++piece, ++at;
+    return at + 1;
+  };
+  if (flat.solid) return differs(region.buffer + offset, 0, bytes);
+  const std::uint8_t* base = region.buffer + static_cast<std::ptrdiff_t>(offset / flat.size) * flat.extent;
+  std::size_t run = engine::run_of(type.begins, offset % flat.size);
+  std::uint64_t skip = offset % flat.size - type.begins[run];
+  for (std::uint64_t at = 0; at < bytes;) {
+    const std::uint64_t size = std::min(flat.runs[run].size - skip, bytes - at);
+    if (const std::uint64_t wrong = differs(base + flat.runs[run].offset + skip, at, size)) return wrong;
     at += size;
-  });
-  return wrong;
+    skip = 0;
+    if (++run == flat.runs.size()) {
+      run = 0;
+      base += flat.extent;
+    }
+  }
+  return 0;
 }
 
 void by_callback(IntentionRecord kind, const void* buffer, std::size_t elements, std::size_t offset, const void* packed, std::size_t bytes,

@@ -205,6 +205,7 @@ const Type& look_up_type(MPI_Datatype type) {
   } else {
     made->packed_otherwise = is_packed_otherwise(type, made->flat);
   }
+  made->begins = engine::begins_of_runs(made->flat);
   const Spin spin(&book().lock);
   auto& slot = book().all[made->tree];
   if (!slot) {

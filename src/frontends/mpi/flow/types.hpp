@@ -10,6 +10,7 @@ namespace reprise::mpi::flow {
 struct Type {
   std::uint32_t number = 0;  // in the log
   engine::FlatType flat;
+  std::vector<std::uint64_t> begins;  // of its runs
   std::vector<std::uint8_t> tree;   // engine::to_bytes
   bool packed_otherwise = false;    // by the library, than its constructors say
 };
