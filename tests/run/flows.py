@@ -31,6 +31,7 @@ TRANSPORTS = {
 # Calls of which not every byte can be followed (docs/flows.md).
 MISSED = {
     ("mpich", "blocks"): {"MPI_Gather", "MPI_Bcast", "MPI_Allgatherv", "MPI_Allgather"},
+    ("openmpi", "ucx"): {"MPI_Allgatherv"},
 }
 KINDS = {
     "memcpy": ("to", "from", "direction", "size", "dropped"),
@@ -73,11 +74,13 @@ def follow(scene, transport, way, size, shape, **variables):
 def visible(transport, shape):
     def test(scene):
         for size in SIZES if scene.settings.repeat < 50 else MORE_SIZES:
-            result, _ = follow(scene, transport, "all", size, shape)
+            few = shape == "blocks8" and size > 131072  # ten million copies are enough
+            result, _ = follow(scene, transport, "send" if few else "all", size, shape)
             scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
             flows = verdict(result)["flows"]
             missed = {call for call, sums in flows["calls"].items() if sums["followed"] < sums["bytes"]}
             known = MISSED.get((scene.case.mpi, "blocks"), set()) if shape != "contiguous" else set()
+            known = known | (MISSED.get((scene.case.mpi, transport), set()) if shape != "contiguous" else set())
             scene.check(missed <= known, f"{size} bytes: not followed: {missed - known}", result)
             scene.check(flows["movements"] > 0 and flows["bytes"] > 0, "nothing was followed", result)
     return test
