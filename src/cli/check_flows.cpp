@@ -20,7 +20,9 @@ using flow::Violation;
 constexpr std::size_t kMostFlows = 100;  // that are looked into
 
 std::optional<Delivery> delivery_of(const Violation& violation) {
-  if (violation.kind != Violation::Kind::Bytes || violation.path.size() != 2 || !violation.excuse.empty()) return std::nullopt;
+  // Perhaps it was the library that changed the send buffer, and not the program.
+  const bool may_be_excused = violation.excuse == flow::kProgramChangedSent;
+  if (violation.kind != Violation::Kind::Bytes || violation.path.size() != 2 || (!violation.excuse.empty() && !may_be_excused)) return std::nullopt;
   const flow::Part& first = violation.path.front();
   const flow::Part& last = violation.path.back();
   if (violation.given >= first.shape->gives.size() || violation.taken >= last.shape->takes.size()) return std::nullopt;
@@ -64,6 +66,7 @@ FlowFinding explain(const flow::Journey& journey, const std::vector<const flow::
   if (blame.kind == Blame::Kind::Unknown) return lost(journey, lines);
   FlowFinding finding;
   finding.verdict = verdict_of(blame.kind);
+  finding.changes_sent = blame.kind == Blame::Kind::Reversed && blame.hop == 1;
   finding.hop = blame.hop;
   const bool by_another = blame.kind == Blame::Kind::Overwritten && blame.movement;
   const flow::Stage stage = by_another ? flow::Stage{blame.movement->rank, blame.movement->kind, blame.movement->site} : blame.stage;
@@ -107,7 +110,7 @@ nlohmann::json FlowFinding::as_json() const {
   return out;
 }
 
-std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow::Verdict& verdict, const FlowSums& sums) {
+std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verdict& verdict, const FlowSums& sums) {
   std::map<std::size_t, FlowFinding> all;
   std::map<std::size_t, std::pair<Delivery, std::vector<Delivery>>> wanted;
   std::set<Delivery> watched;
@@ -144,7 +147,11 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow
     std::vector<const flow::Journey*> related;
     for (const Delivery& one : pair.second)
       if (const flow::Journey* const other = trail.find(one)) related.push_back(other);
-    all[number] = explain(*journey, related, lines);
+    FlowFinding finding = explain(*journey, related, lines);
+    std::string& excuse = verdict.violations[number].excuse;
+    if (!excuse.empty() && !finding.changes_sent) continue;
+    excuse.clear();
+    all[number] = std::move(finding);
   }
   for (const auto& [number, one] : written) {
     const flow::Hop* const hop = trail.writer_of(one);

@@ -30,11 +30,13 @@ struct FlowFinding {
   std::uint32_t rank = 0;
   std::size_t hop = 0;
   std::vector<std::string> way;
+  bool changes_sent = false;  // the movement has written to the send buffer
   nlohmann::json as_json() const;
 };
 
-// By number of the violation. Reads the logs again.
-std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, const flow::Verdict& verdict, const FlowSums& sums);
+// By number of the violation. Reads the logs again. Where it was the library that changed a send buffer, the program is not
+// blamed any more.
+std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verdict& verdict, const FlowSums& sums);
 
 // Lines for the end of a run.
 std::vector<std::string> summary_of(const FlowSums& sums);

@@ -381,7 +381,7 @@ Verdict Checker::finish(const std::vector<bool>& cut_off) {
   for (Violation& violation : verdict_.violations)
     if (violation.excuse.empty() && violation.post && !violation.path.empty() &&
         changed_.contains({violation.path[0].rank, *violation.post}))
-      violation.excuse = "the program changed the buffer of a send that was under way";
+      violation.excuse = kProgramChangedSent;
   return std::move(verdict_);
 }
 

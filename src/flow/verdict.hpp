@@ -61,6 +61,7 @@ struct Verdict {
   std::uint64_t intentions() const { return messages + collectives + accesses; }
 };
 
+inline constexpr const char* kProgramChangedSent = "the program changed the buffer of a send that was under way";
 inline constexpr const char* kTypesDisagree = "what is sent and what is received are not of the same types";
 inline constexpr std::size_t kMostViolations = 1000;
 
