@@ -101,7 +101,7 @@ class World {
   LoggedGroup group_;
   std::string place_;
   LoggedShape send_, receive_;
-  std::set<std::string> sites_;
+  inline static std::set<std::string> sites_;  // what is found points into it
   std::uint64_t posts_[2] = {0, 0};
 };
 
