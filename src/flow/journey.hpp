@@ -31,7 +31,6 @@ class Trail;
 class Journey {
  public:
   const Delivery& delivery() const { return delivery_; }
-  bool is_complete() const { return complete_; }
   const TrackedOperation& giver() const { return giver_; }
   const TrackedOperation& taker() const { return taker_; }
   const LoggedBlock& given() const { return giver_.shape->gives[delivery_.given]; }
