@@ -43,12 +43,12 @@ void SeenMemory::listen(std::unique_ptr<Touches> touches, bool all_tell) {
 bool SeenMemory::hear() {
   if (!touches_) return false;
   const std::size_t before = open_.size();
-  // Told before it is done, so it may have been done since the last time.
-  for (Open& one : open_) one.is_complete |= one.touch.number == kStore;
   Touch touch;
   while (touches_->take(touch)) {
+    complete_stores(touch.origin);
     if (touch.size > 0) {
       open_.push_back({touch});
+      has_stores_ |= touch.number == kStore;
       continue;
     }
     for (Open& one : open_)
@@ -65,19 +65,34 @@ bool SeenMemory::hear() {
   return has_news;
 }
 
+// They are told before they are done, and done when anything is told behind them. Of two, the first is complete already.
+void SeenMemory::complete_stores(std::uint32_t origin) {
+  if (!has_stores_) return;
+  const auto last = std::find_if(open_.rbegin(), open_.rend(), [&](const Open& one) {
+    return one.touch.origin == origin && one.touch.number == kStore;
+  });
+  if (last != open_.rend()) last->is_complete = true;
+}
+
+// Where touches say that a region begins.
+std::uint64_t SeenMemory::first_name(std::uint32_t number, const Region& region) const {
+  if (naming_ == Naming::Regions) return name(number, 0);
+  return naming_ == Naming::Addresses ? reinterpret_cast<std::uint64_t>(region.base) : 0;
+}
+
 void SeenMemory::place(const Touch& touch, std::vector<Place>& out) const {
-  const auto add = [&](std::uint32_t number, const Region& region, std::uint64_t base) {
+  const auto add = [&](std::uint32_t number, const Region& region) {
+    const std::uint64_t base = first_name(number, region);
     const std::uint64_t begin = std::max(touch.begin + region.origin, base);
     const std::uint64_t end = std::min(touch.begin + region.origin + touch.size, base + region.size);
     if (begin < end) out.push_back({number, begin - base, end - base});
   };
   if (naming_ == Naming::Regions) {
     const auto found = regions_.find(static_cast<std::uint32_t>(touch.begin >> kOffsetBits));
-    if (found != regions_.end()) add(found->first, found->second, name(found->first, 0));
+    if (found != regions_.end()) add(found->first, found->second);
     return;
   }
-  for (const auto& [number, region] : regions_)
-    add(number, region, naming_ == Naming::Addresses ? reinterpret_cast<std::uint64_t>(region.base) : 0);
+  for (const auto& [number, region] : regions_) add(number, region);
 }
 
 // What may have changed since the last look, in order and without overlaps.
@@ -112,11 +127,37 @@ void SeenMemory::forget_complete() {
   std::erase_if(open_, [](const Open& one) { return one.is_complete; });
 }
 
-// Those that overlap what was new; those that are complete are more likely to have written it, and come last.
+void SeenMemory::settle() {
+  for (Open& one : open_) one.is_settled = one.is_complete;
+}
+
+// What comes there from now on is not theirs. An access is known by all of its bytes, and goes as a whole.
+void SeenMemory::forget_settled(const Place& seen) {
+  const Region& region = regions_[seen.region];
+  const std::uint64_t first = first_name(seen.region, region) - region.origin;
+  const std::uint64_t begin = first + seen.begin, end = first + seen.end;
+  std::vector<Open> behind;
+  for (Open& one : open_) {
+    const std::uint64_t its_end = one.touch.begin + one.touch.size;
+    if (!one.is_settled || one.touch.begin >= end || its_end <= begin) continue;
+    if (one.touch.number != kStore && (one.touch.begin < begin || its_end > end)) continue;
+    if (its_end > end) {
+      behind.push_back(one);
+      behind.back().touch.begin = end;
+      behind.back().touch.size = its_end - end;
+    }
+    one.touch.size = one.touch.begin < begin ? begin - one.touch.begin : 0;
+  }
+  std::erase_if(open_, [](const Open& one) { return one.touch.size == 0; });
+  open_.insert(open_.begin(), behind.begin(), behind.end());
+}
+
+// Those that overlap what was new; those that are complete are more likely to have written it, and come last. So do stores: one
+// takes no time.
 void SeenMemory::put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const {
-  for (const bool complete : {false, true})
+  for (const bool likely : {false, true})
     for (const Open& one : open_)
-      if (one.is_complete == complete) put_touch(one, places, out);
+      if ((one.is_complete || one.touch.number == kStore) == likely) put_touch(one, places, out);
 }
 
 void SeenMemory::put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const {
@@ -190,12 +231,16 @@ SeenMemory::Look SeenMemory::look() {
 }
 
 SeenMemory::Look SeenMemory::look_there(std::uint32_t region, std::uint64_t begin, std::uint64_t end, const std::uint8_t* bytes) {
+  if (bytes) settle();  // they have been read
   hear();
+  if (!bytes) settle();
   Look look;
   Stretches stretches(look.ranges);
-  look_at({region, begin, end}, stretches, look.bytes, bytes);
+  const Place there{region, begin, end};
+  look_at(there, stretches, look.bytes, bytes);
   stretches.close();
   look_over(look);
+  forget_settled(there);
   return look;
 }
 

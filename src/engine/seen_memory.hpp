@@ -126,6 +126,7 @@ class SeenMemory {
   struct Open {
     Touch touch;
     bool is_complete = false;
+    bool is_settled = false;  // it was complete when the bytes that are looked at were read
   };
 
   static std::uint64_t key(std::uint32_t region, std::uint64_t at) { return name(region, at / kBlock); }
@@ -147,11 +148,15 @@ class SeenMemory {
   std::vector<Place> touched(bool& has_news);
   void put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
   void put_touch(const Open& one, const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
+  void complete_stores(std::uint32_t origin);
+  void settle();
   void forget_complete();
+  void forget_settled(const Place& seen);
   void place(const Touch& touch, std::vector<Place>& out) const;
   void look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes, const std::uint8_t* given = nullptr);
   void look_over(Look& look);
   void show_to_program(const std::vector<Seen>& seen);
+  std::uint64_t first_name(std::uint32_t number, const Region& region) const;
 
   Naming naming_;
   bool all_tell_ = false;
@@ -159,6 +164,7 @@ class SeenMemory {
   std::vector<Open> open_;  // accesses that are told of and may still change something
   std::map<std::uint32_t, Region> regions_;
   std::uint32_t next_region_ = 0;
+  bool has_stores_ = false;
   bool everything_ = false;  // something could not be told
   bool missed_ = false;
   std::size_t most_blocks_ = 0;

@@ -25,7 +25,7 @@ struct Touch {
   std::uint32_t number = 0;  // counts the accesses of this origin, from 1
 };
 
-// In place of a number: a store of the program in memory that is shared, which is complete at once.
+// In place of a number: a store of the program in memory that is shared. It is complete when its origin tells of anything else.
 inline constexpr std::uint32_t kStore = 0;
 
 class Touches {

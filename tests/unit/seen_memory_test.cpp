@@ -80,6 +80,46 @@ TEST_F(SeenMemoryTest, AnOpenAccessIsLookedAtAgain) {
   EXPECT_FALSE(seen.may_have_changed());
 }
 
+// A store is complete when its origin tells of anything else. What changes then, where it has been looked at, is somebody else's.
+TEST_F(SeenMemoryTest, AStoreThatWasSeenIsBlamedForNothingElse) {
+  std::vector<std::uint8_t> memory(256, 0);
+  SeenMemory seen;
+  seen.add_region(memory.data(), memory.size());
+  seen.listen(queue(), false);
+  const auto writers_at = [&](std::uint64_t begin, const std::uint8_t* read_before = nullptr) {
+    const auto look = seen.look_there(0, begin, begin + 8, read_before);
+    std::vector<SeenMemory::Accessed> touches;
+    EXPECT_TRUE(SeenMemory::read_touches(look.touches, touches));
+    std::vector<std::uint32_t> ranks;
+    for (const auto& one : touches) ranks.push_back(one.rank);
+    return ranks;
+  };
+  using Ranks = std::vector<std::uint32_t>;
+  origin_->add({0, 256, 3, kStore});
+  EXPECT_EQ(writers_at(64), Ranks{3});
+  memory[64] = 1;  // it may still be under way
+  EXPECT_EQ(writers_at(64), Ranks{3});
+  origin_->add({0, 0, 3, kStore});
+  memory[64] = 2;  // while it was not known to be complete
+  EXPECT_EQ(writers_at(64), Ranks{3});
+  memory[64] = 3;
+  EXPECT_EQ(writers_at(64), Ranks{});
+  // Beside it nobody has looked.
+  EXPECT_EQ(writers_at(56), Ranks{3});
+  EXPECT_EQ(writers_at(72), Ranks{3});
+  EXPECT_EQ(writers_at(56), Ranks{});
+  // Bytes that were read before it was known to be complete may be without it.
+  origin_->add({128, 8, 4, kStore});
+  EXPECT_EQ(writers_at(128, memory.data() + 128), (Ranks{3, 4}));
+  origin_->add({200, 8, 4, kStore});
+  memory[128] = 1;
+  EXPECT_EQ(writers_at(128, memory.data() + 128), Ranks{4});
+  memory[128] = 2;
+  EXPECT_EQ(writers_at(128, memory.data() + 128), Ranks{4});
+  memory[128] = 3;
+  EXPECT_EQ(writers_at(128, memory.data() + 128), Ranks{});
+}
+
 TEST_F(SeenMemoryTest, AFullQueueMeansEverything) {
   std::vector<std::uint8_t> memory(4096, 0);
   SeenMemory seen;

@@ -78,14 +78,31 @@ Stretch find(const void* address, std::size_t size) {
   return {memory, from - memory->begin, std::min(begin + size, memory->end) - from};
 }
 
-// To memory that is also others': those who listen are told, though not in which call.
-void tell_store(BorderWindow& window, std::uint64_t at, std::uint64_t size) {
-  const auto own = static_cast<std::uint32_t>(Session::get().rank());
+std::atomic<bool> g_told_stores{false};
+
+// Memory that is also others': those who listen to it.
+template <class Tell>
+void each_listener(const BorderWindow& window, Tell tell) {
+  const std::int64_t own = Session::get().rank();
   for (std::size_t i = 0; i < window.segments.size() && i < window.peers.size(); ++i) {
     const BorderWindow::Peer& peer = window.peers[i];
-    if (peer.queue && peer.rank != static_cast<std::int64_t>(own))
-      peer.queue->add({at - static_cast<std::uint64_t>(window.segments[i].offset), size, own, engine::kStore});
+    if (peer.queue && peer.rank != own) tell(*peer.queue, static_cast<std::uint64_t>(window.segments[i].offset));
   }
+}
+
+// They are told, though not in which call.
+void tell_store(const BorderWindow& window, std::uint64_t at, std::uint64_t size) {
+  const auto own = static_cast<std::uint32_t>(Session::get().rank());
+  each_listener(window, [&](engine::Touches& queue, std::uint64_t offset) { queue.add({at - offset, size, own, engine::kStore}); });
+  g_told_stores.store(true, std::memory_order_relaxed);
+}
+
+// A call follows, by which others may come to know that the stores are done.
+void tell_stores_are_done() {
+  if (!g_told_stores.load(std::memory_order_relaxed) || !g_told_stores.exchange(false, std::memory_order_relaxed)) return;
+  const auto own = static_cast<std::uint32_t>(Session::get().rank());
+  for (const Followed& one : *g_table.load(std::memory_order_acquire))
+    each_listener(*one.window, [&](engine::Touches& queue, std::uint64_t) { queue.add({0, 0, own, engine::kStore}); });
 }
 
 void log_load(const Followed& memory, const SeenMemory::Look& look) {
@@ -264,6 +281,7 @@ void forget_regions(const BorderWindow& window) {
 
 void publish_waiting() {
   publish();
+  tell_stores_are_done();
   if (!frontends::is_threaded()) frontends::pass_followed_accesses();
 }
 
