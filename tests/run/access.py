@@ -16,23 +16,25 @@ RANKS = 3
 KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors", "create", "mixed"]  # arguments of tests/programs/access.c
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 COMPILERS = ["gcc", "clang"]
-LONG = 20  # from so many repetitions on, every level of optimisation is tried, and not one for each kind
 WRAPPERS = {".c": ("cc", "mpicc", "CC"), ".cpp": ("c++", "mpicxx", "CXX"), ".f90": ("fc", "mpifort", "FC")}
-BEHIND = {"mpicc": {"gcc": "gcc", "clang": "clang"}, "mpicxx": {"gcc": "g++", "clang": "clang++"}, "mpifort": {"gcc": "gfortran"}}
+C = {"gcc": "gcc", "clang": "clang"}
+BEHIND = {"mpicc": C, "oshcc": C, "mpicxx": {"gcc": "g++", "clang": "clang++"}, "mpifort": {"gcc": "gfortran"}}
 
 
-def wrapped(scene, source, compiler):
+def wrapped(scene, source, compiler, wrapper=None):
     """(the words of `reprise cc`, the environment that chooses the compiler behind the MPI's own wrapper)"""
-    command, wrapper, variable = WRAPPERS[Path(source).suffix]
+    command, usual, variable = WRAPPERS[Path(source).suffix]
+    name = wrapper or f"{usual}.{scene.case.mpi}"
+    wrapper = wrapper or usual
     behind = BEHIND[wrapper][compiler]
     if not shutil.which(behind):
         raise Skip(f"{behind} is not installed")
-    prefix = "OMPI" if scene.case.mpi == "openmpi" else "MPICH"
-    return [scene.settings.reprise, command, "--wrap", f"{wrapper}.{scene.case.mpi}"], {f"{prefix}_{variable}": behind}
+    prefix = "OSHMEM" if wrapper == "oshcc" else "OMPI" if scene.case.mpi == "openmpi" else "MPICH"
+    return [scene.settings.reprise, command, "--wrap", name], {f"{prefix}_{variable}": behind}
 
 
-def compiled(scene, source, compiler, level, name=None, more=()):
-    words, env = wrapped(scene, source, compiler)
+def compiled(scene, source, compiler, level, name=None, more=(), wrapper=None):
+    words, env = wrapped(scene, source, compiler, wrapper)
     target = scene.dir / (name or f"{Path(source).stem}{level}-{compiler}")
     with_support = [SOURCES / "fortran_support.f90", "-J", scene.dir] if source.endswith(".f90") else []
     standard = ["-std=c++20"] if source.endswith(".cpp") else []
@@ -48,43 +50,42 @@ def launch(scene, program, *words, ranks=RANKS):
     return [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
 
 
-def each_alone(scene, command, ranks=RANKS, repeat=None):
-    """All ranks side by side, and one of them alone; two recordings per unit of --repeat."""
-    for turn in range(repeat or 2 * scene.settings.repeat):
+def each_alone(scene, commands):
+    """All ranks side by side, and one of them alone; two recordings per unit of --repeat, of one command after the other."""
+    for turn in range(2 * scene.settings.repeat):
+        what, command = commands[turn % len(commands)]
         shutil.rmtree(scene.dir / "trace", ignore_errors=True)
         result, recorded = scene.record(command, words=("--data", "all", "--fidelity", "access"))
-        scene.check_status(result, 0, "record")
+        scene.check_status(result, 0, f"{what}: record")
         replay, outputs = scene.side_by_side("all")
-        scene.check_status(replay, 0, "all ranks side by side")
-        scene.check_same(recorded, outputs, "all ranks side by side", replay)
-        rank = turn % ranks
+        scene.check_status(replay, 0, f"{what}: all ranks side by side")
+        scene.check_same(recorded, outputs, f"{what}: all ranks side by side", replay)
+        rank = turn % RANKS
         replay, outputs = scene.solo(rank)
-        scene.check_status(replay, 0, f"rank {rank} alone")
-        scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"]}, outputs, f"rank {rank} alone", replay)
+        scene.check_status(replay, 0, f"{what}: rank {rank} alone")
+        scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"]}, outputs, f"{what}: rank {rank} alone", replay)
 
 
-def each_level(scene, source, compiler, level, *words):
-    levels = LEVELS if scene.settings.repeat >= LONG else [level]
-    for one in levels:
-        command = launch(scene, compiled(scene, source, compiler, one), *words)
-        differs(scene, command, RANKS)
-        each_alone(scene, command, repeat=2 * scene.settings.repeat // len(levels))
+def each_level(scene, source, compiler, first, *words, more=(), wrapper=None, start=launch):
+    """Every level of optimisation in turn, beginning with another one for each kind."""
+    levels = [LEVELS[(first + i) % len(LEVELS)] for i in range(len(LEVELS))]
+    program = lambda level: compiled(scene, source, compiler, level, more=more, wrapper=wrapper)
+    commands = [(f"{compiler} {level}", start(scene, program(level), *words)) for level in levels]
+    differs(scene, commands[0][1], RANKS)
+    each_alone(scene, commands)
     scene.remark = f"{compiler} {' '.join(levels)}"
 
 
 def kind(name, number, compiler):
-    level = LEVELS[(number + COMPILERS.index(compiler) * 2) % len(LEVELS)]
-    return lambda scene: each_level(scene, "access.c", compiler, level, name)
+    return lambda scene: each_level(scene, "access.c", compiler, number + COMPILERS.index(compiler) * 2, name)
 
 
 def threads(scene):
-    command = launch(scene, compiled(scene, "access_threads.c", "gcc", "-O2", more=("-pthread",)))
-    differs(scene, command, RANKS)
-    each_alone(scene, command)
+    each_level(scene, "access_threads.c", "gcc", 2, more=("-pthread",))
 
 
-def language(source, compiler, level):
-    return lambda scene: each_level(scene, source, compiler, level)
+def language(source, compiler, first):
+    return lambda scene: each_level(scene, source, compiler, first)
 
 
 def some(scene):
@@ -128,15 +129,12 @@ def writers(scene):
     scene.remark = f"{changed} values, precision {right / said:.3f}, recall {right / changed:.3f}"
 
 
-def shmem(scene):
-    program = scene.dir / "access_shmem"
-    command = [scene.settings.reprise, "cc", "--wrap", "oshcc", "-O2", "-g", SOURCES / "access_shmem.c", "-o", program]
-    built = scene.run(command)
-    scene.check(built.status == 0 and not built.err, "not compiled", built)
-    _, *rest = scene.launch(RANKS, program)
-    command = ["oshrun", "--oversubscribe", "--mca", "osc", "^rdma", *rest]
-    differs(scene, command, RANKS)
-    each_alone(scene, command)
+def launch_shmem(scene, program, *words, ranks=RANKS):
+    return ["oshrun", "--oversubscribe", *launch(scene, program, *words, ranks=ranks)[1:]]
+
+
+def shmem(compiler, first):
+    return lambda scene: each_level(scene, "access_shmem.c", compiler, first, wrapper="oshcc", start=launch_shmem)
 
 
 def once_each(scene, commands):
@@ -158,18 +156,12 @@ def valid(scene):
 
 
 def valid_shmem(scene):
-    program = scene.dir / "symmetric"
-    built = scene.run([scene.settings.reprise, "cc", "--wrap", "oshcc", "-O2", "-g", SOURCES / "symmetric.c", "-o", program])
-    scene.check(built.status == 0, "not compiled", built)
-    _, *rest = scene.launch(4, program)
-    once_each(scene, [(part, ["oshrun", "--oversubscribe", "--mca", "osc", "^rdma", *rest, part]) for part in symmetric.PARTS])
+    program = compiled(scene, "symmetric.c", "gcc", "-O2", wrapper="oshcc")
+    once_each(scene, [(part, launch_shmem(scene, program, part, ranks=4)) for part in symmetric.PARTS])
 
 
 def coarrays(scene):
-    program = compiled(scene, "access_coarrays.f90", "gcc", "-O2", more=("-fcoarray=lib", f"-lcaf_{scene.case.mpi}"))
-    command = launch(scene, program)
-    differs(scene, command, RANKS)
-    each_alone(scene, command)
+    each_level(scene, "access_coarrays.f90", "gcc", 2, more=("-fcoarray=lib", f"-lcaf_{scene.case.mpi}"))
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
@@ -244,8 +236,8 @@ def built(scene):
 
 def cases(mpi):
     listed = {f"{name}-{compiler}": kind(name, number, compiler) for number, name in enumerate(KINDS) for compiler in COMPILERS}
-    listed |= {f"c++-{compiler}": language("access_cxx.cpp", compiler, level) for compiler, level in (("gcc", "-O3"), ("clang", "-O1"))}
-    listed |= {"fortran": language("access_fortran.f90", "gcc", "-O2"), "some-ranks": some, "threads": threads, "writers": writers, "refused": refused, "built": built, "valid": valid}
+    listed |= {f"c++-{compiler}": language("access_cxx.cpp", compiler, first) for compiler, first in (("gcc", 3), ("clang", 1))}
+    listed |= {"fortran": language("access_fortran.f90", "gcc", 2), "some-ranks": some, "threads": threads, "writers": writers, "refused": refused, "built": built, "valid": valid}
     if mpi == "openmpi":  # MPICH has no OpenSHMEM, and loses what coarrays put (docs/library-bugs.md)
-        listed |= {"shmem": shmem, "valid-shmem": valid_shmem, "coarrays": coarrays}
+        listed |= {"shmem-gcc": shmem("gcc", 2), "shmem-clang": shmem("clang", 0), "valid-shmem": valid_shmem, "coarrays": coarrays}
     return [Case("access", mpi, name, function) for name, function in listed.items()]
