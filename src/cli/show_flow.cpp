@@ -61,6 +61,20 @@ void list(const std::vector<Found>& all, std::uint64_t limit) {
   }
 }
 
+// Of the block: a header goes with it, or other messages.
+std::uint64_t carried(const flow::Hop& hop, const flow::Journey& journey) {
+  std::uint64_t bytes = 0;
+  for (const flow::Labelled& one : hop.labels)
+    if (journey.is_of_giver(one.label.operation)) bytes += one.bytes;
+  return bytes;
+}
+
+std::string amount_words(const flow::Hop& hop, std::uint64_t movements, const flow::Journey& journey) {
+  if (movements > 1) return fmt::format("in {} movements", movements);
+  const std::uint64_t own = carried(hop, journey);
+  return fmt::format("{} at once{}", counted(hop.bytes, "byte"), own < hop.bytes ? fmt::format(", {} of them its own", own) : "");
+}
+
 nlohmann::json site_json(const flow::Hop& hop, analyze::SourceLines& lines) {
   nlohmann::json out{{"rank", hop.rank}, {"movement", report::movement_name(hop.kind)}, {"bytes", hop.bytes}};
   analyze::NoteFields fields(*hop.site);
@@ -83,6 +97,7 @@ nlohmann::json as_json(const Found& one, const flow::Journey* journey, analyze::
     nlohmann::json hops = nlohmann::json::array();
     for (std::size_t i = 0; i < way.stages.size(); ++i) {
       nlohmann::json hop = site_json(*way.examples[i], lines);
+      hop["carried"] = carried(*way.examples[i], *journey);
       hop["movements"] = way.movements[i];
       hop["inferred"] = way.examples[i]->inferred;
       hop["from"] = report::place_words(way.examples[i]->from, *journey);
@@ -108,8 +123,7 @@ void print(const Found& one, const flow::Journey* journey, analyze::SourceLines&
     for (std::size_t i = 0; i < way.stages.size(); ++i) {
       const flow::Hop& hop = *way.examples[i];
       fmt::print("  hop {}: rank {}, {}: {}, {}\n", i + 1, way.stages[i].rank, report::stage_words(way.stages[i], lines), report::route_words(hop, *journey),
-                 (way.movements[i] == 1 ? fmt::format("{} at once", counted(hop.bytes, "byte")) : fmt::format("in {} movements", way.movements[i])) +
-                     (hop.inferred ? ", not seen but inferred from the values" : ""));
+                 amount_words(hop, way.movements[i], *journey) + (hop.inferred ? ", not seen but inferred from the values" : ""));
     }
   }
   if (one.followed < one.bytes) fmt::print("  {} of {} bytes cannot be followed\n", one.bytes - one.followed, one.bytes);

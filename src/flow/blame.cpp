@@ -65,9 +65,12 @@ class Detective {
     Blame blame;
     std::size_t reached = 0;  // stages
     bool far = false;         // it has ended far from where it should: perhaps it was to go on
-    // A movement that was seen to do something wrong is worth more than one that should have been there; and a way that
-    // the bytes were seen on for longer is more likely theirs.
-    std::tuple<bool, std::size_t, std::size_t> rank() const { return {blame.movement != nullptr && !far, reached, way->stages.size()}; }
+    // A movement that was seen to do something wrong is worth more than one that should have been there; a way that the
+    // bytes were seen on for longer is more likely theirs; and so is one that their neighbours went on.
+    std::tuple<bool, std::size_t, bool, std::size_t> rank() const {
+      const bool has_movement = blame.movement != nullptr && !far;
+      return {has_movement && blame.kind != Blame::Kind::NotMoved, reached, has_movement, way->stages.size()};
+    }
     bool is_before(const Verdict& other) const {
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
       return blame.hop < other.blame.hop;
@@ -100,10 +103,12 @@ class Detective {
     }
   }
 
+  std::size_t after(std::uint32_t hop) const { return hop == kNoHop ? journey_.first_hop() : hop + 1; }
+
   // The movement at this stage that carries the byte on from where `before` has put it.
   std::optional<std::uint32_t> next(std::size_t stage, std::uint64_t source, std::uint32_t before) const {
     const auto hops = journey_.hops();
-    for (std::size_t i = before == kNoHop ? 0 : before + 1; i < hops.size(); ++i)
+    for (std::size_t i = after(before); i < hops.size(); ++i)
       if (is_same(stage_of(hops[i]), way_[stage]) && journey_.carries(hops[i], source, before)) return static_cast<std::uint32_t>(i);
     return std::nullopt;
   }
@@ -162,7 +167,7 @@ class Detective {
       const std::uint64_t distance = where.address > place.address ? where.address - place.address : place.address - where.address;
       return where.kind == place.kind && where.number == place.number && distance < kNear;
     };
-    for (std::size_t i = before == kNoHop ? 0 : before + 1; i < hops.size(); ++i) {
+    for (std::size_t i = after(before); i < hops.size(); ++i) {
       const Hop& other = hops[i];
       // Its neighbours were taken on: it was left out, and the place may be used again.
       if (stage > 0 && is_same(stage_of(other), way_[stage]) && is_near(other.from)) break;

@@ -62,6 +62,7 @@ void Trail::begins(std::uint32_t operation, const TrackedOperation& what) {
     if (wanted.from == what.rank && wanted.given_by == what.call) {
       one.giver_number_ = operation;
       one.giver_ = what;
+      one.hops_begin_ = static_cast<std::uint32_t>(hops_.size());
       one.aliases_ = open_[what.rank];
       one.aliases_.insert(operation);
     } else if (wanted.from == what.rank && one.giver_number_ && open_[what.rank].contains(*one.giver_number_)) {

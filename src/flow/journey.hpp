@@ -39,6 +39,8 @@ class Journey {
   const std::vector<Stretch>& stretches() const { return stretches_; }
   // Up to its end.
   std::span<const Hop> hops() const { return {hops_->data(), hops_end_}; }
+  // The first one since it began: what was moved before, perhaps from the same buffer, is not its.
+  std::uint32_t first_hop() const { return hops_begin_; }
   bool is_of_giver(std::uint32_t operation) const { return aliases_.contains(operation); }
 
   // The way of this byte, the first movement first: back from where it arrived.
@@ -55,6 +57,7 @@ class Journey {
   std::set<std::uint32_t> aliases_;  // of the giver, with itself
   std::vector<Stretch> stretches_;
   const std::vector<Hop>* hops_ = nullptr;
+  std::uint32_t hops_begin_ = 0;
   std::size_t hops_end_ = 0;
 };
 

@@ -30,12 +30,14 @@ bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_
   return labelled == bytes;
 }
 
-// Of operations that were under way at that time, or later: no leftovers.
+// Of operations that were under way at that time, or later, or of messages that had not been received: no leftovers.
 bool Tracker::has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64_t bytes, std::uint64_t since) const {
   target_.clear();
   find_labels(rank, at, bytes, target_);
   return std::any_of(target_.begin(), target_.end(), [&](const Labelled& one) {
-    return is_known(one.label.operation) && operation(one.label.operation).ended >= since;
+    if (!is_known(one.label.operation)) return false;
+    const TrackedOperation& giver = operation(one.label.operation);
+    return giver.ended >= since || (giver.shape->form != trace::IntentionForm::Collective && !giver.delivered);
   });
 }
 
