@@ -75,8 +75,7 @@ Found look(const OpenTrace& trace, bool ended_well) {
     again.tell_deliveries(keep_related);
     again.know(&sums.held);
     found.logs_again = open_intention_logs(trace);
-    found.logs_again.read([&](const flow::Event& event) { return again.is_ready(event); },
-                          [&](std::uint32_t rank, const flow::Event& event) { again.add(rank, event); });
+    found.logs_again.follow(again);
     sum_up(again);
   }
   found.verdict = checker.finish(found.logs.cut_off);

@@ -138,8 +138,7 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verd
   tracker.tell(&trail);
   tracker.know(&sums.held);
   IntentionLogs logs = open_intention_logs(trace);
-  logs.read([&](const flow::Event& event) { return tracker.is_ready(event); },
-            [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
+  logs.follow(tracker);
   analyze::SourceLines lines;
   for (const auto& [number, pair] : wanted) {
     const flow::Journey* const journey = trail.find(pair.first);

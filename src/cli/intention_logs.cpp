@@ -4,6 +4,10 @@
 
 namespace reprise::cli {
 
+void IntentionLogs::follow(flow::Tracker& tracker) {
+  read([&](const flow::Event& event) { return tracker.is_ready(event); }, [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
+}
+
 IntentionLogs open_intention_logs(const OpenTrace& trace) {
   IntentionLogs all;
   all.cut_off.assign(trace.manifest.ranks, false);

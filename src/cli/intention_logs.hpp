@@ -7,6 +7,7 @@
 
 #include "cli/trace_dir.hpp"
 #include "flow/merged_logs.hpp"
+#include "flow/tracker.hpp"
 
 namespace reprise::cli {
 
@@ -19,6 +20,8 @@ struct IntentionLogs {
   // Has this run been followed through the library? After read().
   bool has_movements() const;
   void read(FunctionRef<bool(const flow::Event&)> is_ready, FunctionRef<void(std::uint32_t, flow::Event)> add);
+  // All of them, for the tracker alone.
+  void follow(flow::Tracker& tracker);
 };
 
 IntentionLogs open_intention_logs(const OpenTrace& trace);

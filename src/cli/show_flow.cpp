@@ -146,12 +146,9 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
     found.push_back({one, giver.shape, taker.shape, bytes, followed});
     if (wanted.size() < kMostDeliveries) wanted.insert(one);
   };
-  const auto follow = [&](flow::Tracker& tracker, IntentionLogs& from) {
-    from.read([&](const flow::Event& event) { return tracker.is_ready(event); }, [&](std::uint32_t rank, const flow::Event& event) { tracker.add(rank, event); });
-  };
   flow::Tracker tracker(trace.manifest.ranks);
   tracker.tell_deliveries(keep);
-  follow(tracker, logs);
+  logs.follow(tracker);
   held = tracker.found_held();
   if (!held.empty()) {  // what was packed unseen is known only when it is over
     found.clear();
@@ -160,7 +157,7 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
     more.tell_deliveries(keep);
     more.know(&held);
     logs_again = open_intention_logs(trace);
-    follow(more, logs_again);
+    logs_again.follow(more);
   }
   if (!logs.has_movements())
     fail("show: {} has no flows; make such a trace with: reprise check --flows -- COMMAND", printable(trace.path));
@@ -177,7 +174,7 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
   again.tell(&trail);
   again.know(&held);
   IntentionLogs second = open_intention_logs(trace);
-  follow(again, second);
+  second.follow(again);
   analyze::SourceLines lines;
   nlohmann::json out = nlohmann::json::array();
   for (const Found& one : found) {

@@ -370,6 +370,13 @@ FlatType flatten(const TypeTree& tree, std::size_t most_runs) {
   return flattening.is_known() ? flat : unknown;
 }
 
+Bounds bounds_of(const FlatType& flat, std::uint64_t count) {
+  if (count == 0 || flat.size == 0) return {};
+  if (flat.solid) return {0, static_cast<std::int64_t>(count * flat.size)};
+  const std::int64_t steps = static_cast<std::int64_t>(count - 1) * flat.extent;  // an extent may be negative
+  return {flat.true_lower + std::min<std::int64_t>(steps, 0), flat.true_lower + flat.true_extent + std::max<std::int64_t>(steps, 0)};
+}
+
 std::vector<std::uint64_t> begins_of_runs(const FlatType& flat) {
   std::vector<std::uint64_t> begins;
   begins.reserve(flat.runs.size());

@@ -87,6 +87,13 @@ struct FlatType {
 // padding, it counts as part of it, as in C; the standard's words would have it only at the end of the whole.
 FlatType flatten(const TypeTree& tree, std::size_t most_runs);
 
+// From the first to behind the last byte of so many elements, as distances from where the first one begins.
+struct Bounds {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+Bounds bounds_of(const FlatType& flat, std::uint64_t count);
+
 // Where in an element, as it travels, each of its runs begins; and which run a byte is in.
 std::vector<std::uint64_t> begins_of_runs(const FlatType& flat);
 std::size_t run_of(const std::vector<std::uint64_t>& begins, std::uint64_t byte);

@@ -42,6 +42,8 @@ struct LoggedBlock {
   bool by_edge = false;
 
   std::uint64_t bytes() const { return count == 0 ? 0 : count * type->flat.size; }
+  // From the first to behind the last byte, as distances from where the block begins.
+  engine::Bounds bounds() const { return count == 0 ? engine::Bounds() : engine::bounds_of(type->flat, count); }
 };
 
 struct LoggedShape {

@@ -9,17 +9,13 @@ namespace {
 
 constexpr std::size_t kMostHops = 4u << 20;
 
-// From the first to the last byte of a block at this address.
-bool touches(const LoggedBlock& block, std::uint64_t address, const Place& place, std::uint32_t rank, std::uint64_t bytes) {
-  if (place.kind != Place::Kind::Private || place.number != rank || block.bytes() == 0) return false;
-  const engine::FlatType& flat = block.type->flat;
-  const std::int64_t steps = static_cast<std::int64_t>(block.count - 1) * flat.extent;
-  const std::uint64_t first = address + static_cast<std::uint64_t>((flat.solid ? 0 : flat.true_lower) + std::min<std::int64_t>(steps, 0));
-  const std::uint64_t size = flat.solid ? block.bytes() : static_cast<std::uint64_t>(std::abs(steps) + flat.true_extent);
-  return place.address < first + size && first < place.address + bytes;
-}
-
 }  // namespace
+
+bool meets(const LoggedBlock& block, std::uint64_t address, const Place& place, std::uint32_t rank, std::uint64_t bytes) {
+  if (place.kind != Place::Kind::Private || place.number != rank || block.bytes() == 0) return false;
+  const auto [begin, end] = block.bounds();
+  return place.address < address + static_cast<std::uint64_t>(end) && address + static_cast<std::uint64_t>(begin) < place.address + bytes;
+}
 
 std::uint64_t Journey::bytes() const {
   return taker_.shape->form == trace::IntentionForm::Collective ? taken().bytes() : std::min(taker_.bytes, std::min(given().bytes(), taken().bytes()));
@@ -141,10 +137,10 @@ bool Trail::matters(const Hop& hop) const {
     if (std::any_of(hop.overwritten.begin(), hop.overwritten.end(), is_its)) return true;
     const Delivery& wanted = one.delivery_;
     if (is_open(wanted.to, one.taker_number_) && wanted.taken < one.taker_.shape->takes.size() &&
-        touches(one.taken(), one.taker_.taken_at(wanted.taken), hop.to, wanted.to, hop.bytes))
+        meets(one.taken(), one.taker_.taken_at(wanted.taken), hop.to, wanted.to, hop.bytes))
       return true;
     if (is_open(wanted.from, one.giver_number_) && wanted.given < one.giver_.shape->gives.size() &&
-        touches(one.given(), one.giver_.given_at(wanted.given), hop.to, wanted.from, hop.bytes))
+        meets(one.given(), one.giver_.given_at(wanted.given), hop.to, wanted.from, hop.bytes))
       return true;
   }
   return false;

@@ -20,6 +20,9 @@ struct Stretch {
   std::uint32_t hop = kNoHop;  // the last one that brought them
 };
 
+// Does a block at this address of a rank, from its first to its last byte, have any of these?
+bool meets(const LoggedBlock& block, std::uint64_t address, const Place& place, std::uint32_t rank, std::uint64_t bytes);
+
 // A movement as part of the way of one byte.
 struct Link {
   std::uint32_t hop = 0;

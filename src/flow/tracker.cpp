@@ -14,15 +14,6 @@ namespace {
 constexpr std::size_t kRecent = 64;
 constexpr std::size_t kMostOperations = 1u << 17;
 
-// From the first to behind the last byte, as distances from where the block begins.
-std::pair<std::int64_t, std::int64_t> extent_of(const LoggedBlock& block) {
-  if (block.bytes() == 0) return {0, 0};
-  const engine::FlatType& flat = block.type->flat;
-  if (flat.solid) return {0, static_cast<std::int64_t>(block.bytes())};
-  const std::int64_t steps = static_cast<std::int64_t>(block.count - 1) * flat.extent;
-  return {flat.true_lower + std::min<std::int64_t>(steps, 0), flat.true_lower + flat.true_extent + std::max<std::int64_t>(steps, 0)};
-}
-
 std::string reversed(const std::string& stream) {
   const std::size_t space = stream.find(' ');
   return stream.substr(space + 1) + ' ' + stream.substr(0, space);
@@ -181,7 +172,7 @@ void Tracker::begin(std::uint32_t rank, const Event& event) {
   state.recent.push_back(number);
   for (std::size_t i = 0; i < event.shape->gives.size(); ++i) {
     if (event.shape->gives[i].bytes() == 0 || !event.shape->gives[i].type->flat.known) continue;
-    const auto [first, last] = extent_of(event.shape->gives[i]);
+    const auto [first, last] = event.shape->gives[i].bounds();
     const std::uint64_t address = made.given_at(i) + static_cast<std::uint64_t>(first);
     std::uint64_t at = address;
     const Pieces all = pieces(rank, address, static_cast<std::uint64_t>(last - first));
@@ -248,7 +239,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
   FollowedBytes& sum = followed_[taker.shape->call()];
   ++sum.blocks;
   sum.bytes += bytes;
-  const auto [first, last] = extent_of(to);
+  const auto [first, last] = to.bounds();
   const std::uint64_t base = taker.taken_at(block);
   const std::vector<Labelled> there = labels_at(taker.rank, base + static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last - first));
   std::optional<std::uint32_t> giver;

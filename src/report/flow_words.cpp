@@ -37,15 +37,9 @@ std::string stage_words(const flow::Stage& stage, analyze::SourceLines& lines) {
 std::string place_words(const Place& place, const flow::Journey& journey) {
   if (place.kind == Place::Kind::Shared) return "shared memory";
   if (place.kind == Place::Kind::Stream) return "a socket";
-  const auto within = [&](const flow::LoggedBlock& block, std::uint64_t address, std::uint32_t rank) {
-    if (place.number != rank || block.bytes() == 0) return false;
-    const engine::FlatType& flat = block.type->flat;
-    const std::uint64_t size = flat.solid ? block.bytes() : (block.count - 1) * static_cast<std::uint64_t>(flat.extent) + static_cast<std::uint64_t>(flat.true_extent);
-    return place.address >= address && place.address - address < size;
-  };
   const flow::Delivery& delivery = journey.delivery();
-  if (within(journey.given(), journey.giver().given_at(delivery.given), delivery.from)) return "the send buffer";
-  if (within(journey.taken(), journey.taker().taken_at(delivery.taken), delivery.to)) return "the receive buffer";
+  if (flow::meets(journey.given(), journey.giver().given_at(delivery.given), place, delivery.from, 1)) return "the send buffer";
+  if (flow::meets(journey.taken(), journey.taker().taken_at(delivery.taken), place, delivery.to, 1)) return "the receive buffer";
   return fmt::format("memory of rank {}", place.number);
 }
 

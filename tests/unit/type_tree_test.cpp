@@ -201,6 +201,31 @@ TEST(TypeTree, RunsAreFoundByTheirBytes) {
   for (std::uint64_t byte = 0; byte < 12; ++byte) EXPECT_EQ(run_of(begins, byte), expected[byte]) << byte;
 }
 
+TEST(TypeTree, BoundsOfSeveralElementsAreThoseOfTheirRuns) {
+  const TypeTree all[] = {kInt,
+                          contiguous(3, kDouble),
+                          vector(3, 2, 5, kInt),
+                          hvector(4, 1, -24, kDouble),
+                          resized(vector(2, 1, 3, kInt), 0, -40),
+                          resized(structure({{1, 8, kInt}, {2, 24, kChar}}), 8, 4)};
+  for (const TypeTree& tree : all) {
+    const FlatType type = flat(tree);
+    for (std::uint64_t count = 1; count < 4; ++count) {
+      std::int64_t first = INT64_MAX, last = INT64_MIN;
+      for (std::uint64_t i = 0; i < count; ++i)
+        for (const FlatType::Run& run : type.runs) {
+          const std::int64_t begin = static_cast<std::int64_t>(i) * type.extent + run.offset;
+          first = std::min(first, begin);
+          last = std::max(last, begin + static_cast<std::int64_t>(run.size));
+        }
+      const Bounds found = bounds_of(type, count);
+      EXPECT_EQ(found.begin, first);
+      EXPECT_EQ(found.end, last);
+    }
+    EXPECT_EQ(bounds_of(type, 0).end, 0);
+  }
+}
+
 TEST(TypeTree, Subarrays) {
   // Rows 1 and 2, columns 1 to 2 of 3 rows with 4 columns; in Fortran the first index is the fast one.
   const Numbers arguments{2, 3, 4, 2, 2, 1, 1, TypeTree::kOrderC};

@@ -25,11 +25,8 @@ struct Span {
 
 Span span_of(const Region& region) {
   if (region.count == 0 || !region.known() || region.bytes() == 0) return {};
-  const engine::FlatType& flat = region.type->flat;
-  const std::uint8_t* first = region.buffer + (flat.solid ? 0 : flat.true_lower);
-  const std::ptrdiff_t steps = static_cast<std::ptrdiff_t>(region.count - 1) * flat.extent;
-  const auto extent = static_cast<std::ptrdiff_t>(flat.solid ? flat.size : static_cast<std::uint64_t>(flat.true_extent));
-  return {first + std::min<std::ptrdiff_t>(steps, 0), first + std::max<std::ptrdiff_t>(steps, 0) + extent};
+  const engine::Bounds bounds = engine::bounds_of(region.type->flat, region.count);
+  return {region.buffer + bounds.begin, region.buffer + bounds.end};
 }
 
 // Where the memory that the program got there ends: never across a page that may not be readable, nor into what malloc

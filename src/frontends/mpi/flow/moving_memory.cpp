@@ -14,12 +14,8 @@ namespace {
 Span span_of(const Region& region) {
   if (region.count == 0 || !region.type || region.bytes() == 0) return {};
   const auto buffer = reinterpret_cast<std::uintptr_t>(region.buffer);
-  const engine::FlatType& flat = region.type->flat;
-  if (flat.solid) return {buffer, buffer + region.bytes()};
-  const auto first = buffer + static_cast<std::uintptr_t>(flat.true_lower);
-  const std::int64_t steps = static_cast<std::int64_t>(region.count - 1) * flat.extent;
-  return {first + static_cast<std::uintptr_t>(std::min<std::int64_t>(steps, 0)),
-          first + static_cast<std::uintptr_t>(std::max<std::int64_t>(steps, 0) + flat.true_extent)};
+  const engine::Bounds bounds = engine::bounds_of(region.type->flat, region.count);
+  return {buffer + static_cast<std::uintptr_t>(bounds.begin), buffer + static_cast<std::uintptr_t>(bounds.end)};
 }
 
 void join(Span& span, const Span& other) {
