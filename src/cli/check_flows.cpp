@@ -81,7 +81,7 @@ FlowFinding explain(const flow::Journey& journey, const std::vector<const flow::
     finding.words.push_back(fmt::format("  the way is that of call {} of rank {}, whose bytes arrived in call {} of rank {}", blame.related->delivery().given_by,
                                         blame.related->delivery().from, blame.related->delivery().taken_by, blame.related->delivery().to));
   else
-    finding.words.push_back(fmt::format("  {} of {} bytes of the same block went this way and arrived", blame.arrived, journey.bytes()));
+    finding.words.push_back(fmt::format("  the way is that of other bytes of the same block; {} of {} arrived", blame.arrived, journey.bytes()));
   return finding;
 }
 

@@ -72,7 +72,7 @@ std::uint64_t carried(const flow::Hop& hop, const flow::Journey& journey) {
 std::string amount_words(const flow::Hop& hop, std::uint64_t movements, const flow::Journey& journey) {
   if (movements > 1) return fmt::format("in {} movements", movements);
   const std::uint64_t own = carried(hop, journey);
-  return fmt::format("{} at once{}", counted(hop.bytes, "byte"), own < hop.bytes ? fmt::format(", {} of them its own", own) : "");
+  return fmt::format("{} at once{}", counted(hop.bytes, "byte"), own < hop.bytes ? fmt::format(", {} of them its own", with_thousands(own)) : "");
 }
 
 nlohmann::json site_json(const flow::Hop& hop, analyze::SourceLines& lines) {

@@ -27,6 +27,7 @@ class Detective {
     for (const bool same : {true, false})
       for (const Journey* const other : related)
         if ((is_early(*other) == is_early(journey)) == same && (same || known_.empty())) learn(*other, other);
+    join_ways();
   }
 
   Blame blame() {
@@ -58,6 +59,7 @@ class Detective {
     std::vector<Stage> stages;
     std::vector<std::set<std::uint64_t>> slots;  // where in a slot each stage puts bytes
     const Journey* from = nullptr;               // null: the same
+    bool is_joined = false;                      // of two; no byte has arrived by it
   };
   // What follows from the way that is supposed.
   struct Verdict {
@@ -65,11 +67,12 @@ class Detective {
     Blame blame;
     std::size_t reached = 0;  // stages
     bool far = false;         // it has ended far from where it should: perhaps it was to go on
+    bool borders = false;     // the movement on which it was not has read what is next to it
     // A movement that was seen to do something wrong is worth more than one that should have been there; a way that the
     // bytes were seen on for longer is more likely theirs; and so is one that their neighbours went on.
-    std::tuple<bool, std::size_t, bool, std::size_t> rank() const {
+    std::tuple<bool, std::size_t, bool, bool, bool, std::size_t> rank() const {
       const bool has_movement = blame.movement != nullptr && !far;
-      return {has_movement && blame.kind != Blame::Kind::NotMoved, reached, has_movement, way->stages.size()};
+      return {has_movement && blame.kind != Blame::Kind::NotMoved, reached, borders, has_movement, !way->is_joined, way->stages.size()};
     }
     bool is_before(const Verdict& other) const {
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
@@ -101,6 +104,41 @@ class Detective {
       }
       for (std::size_t i = 0; i < links.size(); ++i) known->slots[i].insert(journey.hops()[links[i].hop].to.address % kSlot);
     }
+  }
+
+  // Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may
+  // begin or end as another one does.
+  void join_ways() {
+    constexpr std::size_t kMostWays = 8;
+    const std::size_t known = std::min(known_.size(), kMostWays);
+    for (std::size_t i = 0; i < known; ++i)
+      for (std::size_t k = 0; k < known; ++k) {
+        join(known_[i], known_[k], true, false);
+        join(known_[i], known_[k], false, true);
+        join(known_[i], known_[k], true, true);
+      }
+  }
+
+  void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last) {
+    if (middle.stages.size() < 2 || ends.stages.empty()) return;
+    KnownWay way = middle;
+    way.is_joined = true;
+    const auto replace = [&](std::size_t at, std::size_t by) {
+      const Stage& stage = ends.stages[by];
+      if (stage.rank != way.stages[at].rank || stage.kind != way.stages[at].kind) return false;
+      way.stages[at] = stage;
+      way.slots[at] = ends.slots[by];
+      return true;
+    };
+    if (first && !replace(0, 0)) return;
+    if (last && !replace(way.stages.size() - 1, ends.stages.size() - 1)) return;
+    if (!is_known(way.stages)) known_.push_back(std::move(way));
+  }
+
+  bool is_known(const std::vector<Stage>& stages) const {
+    return std::any_of(known_.begin(), known_.end(), [&](const KnownWay& way) {
+      return std::equal(way.stages.begin(), way.stages.end(), stages.begin(), stages.end(), is_same);
+    });
   }
 
   std::size_t after(std::uint32_t hop) const { return hop == kNoHop ? journey_.first_hop() : hop + 1; }
@@ -187,6 +225,10 @@ class Detective {
         if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
+    verdict_.borders = std::any_of(hops.begin() + static_cast<std::ptrdiff_t>(after(before)), hops.end(), [&](const Hop& other) {
+      return is_same(stage_of(other), way_[stage]) && other.from.kind == place.kind && other.from.number == place.number &&
+             (other.from.address + other.bytes == place.address || other.from.address == place.address + stretch.bytes);
+    });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
   }
 
