@@ -173,7 +173,7 @@ def hidden(what):
         if what == "hidden-sockets":
             transport = "tcp"
             if scene.case.mpi == "mpich":
-                raise Skip("MPICH over UCX's TCP hung once in MPI_Finalize under --flows; the cause is not known yet (docs/flows.md)")
+                raise Skip("MPICH over UCX's TCP hangs in MPI_Finalize, without Reprise, too (docs/library-bugs.md)")
         result, _ = follow(scene, transport, "send", 4096, "contiguous", FAULTY_COPY=what)
         found = verdict(result)
         scene.check(result.status == 0 and not found["violations"] and found["messages"] > 0, "intentions", result)
