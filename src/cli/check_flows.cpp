@@ -69,7 +69,7 @@ FlowFinding explain(const flow::Journey& journey, const std::vector<const flow::
   finding.changes_sent = blame.kind == Blame::Kind::Reversed && blame.hop == 1;
   finding.hop = blame.hop;
   const bool by_another = blame.kind == Blame::Kind::Overwritten && blame.movement;
-  const flow::Stage stage = by_another ? flow::Stage{blame.movement->rank, blame.movement->kind, blame.movement->site} : blame.stage;
+  const flow::Stage stage = by_another ? flow::stage_of_hop(*blame.movement) : blame.stage;
   name(finding, stage, lines);
   finding.words.push_back(fmt::format("the flow breaks at: {}, rank {}, hop {} of {}", report::stage_words(stage, lines), stage.rank, blame.hop, blame.of));
   finding.words.push_back("  " + report::blame_words(blame));
@@ -156,7 +156,7 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verd
     const flow::Hop* const hop = trail.writer_of(one);
     if (!hop) continue;
     FlowFinding& finding = all[number];
-    const flow::Stage stage{hop->rank, hop->kind, hop->site};
+    const flow::Stage stage = flow::stage_of_hop(*hop);
     finding.verdict = "misdirected";
     finding.hop = 1;
     name(finding, stage, lines);

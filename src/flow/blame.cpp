@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "flow/journey_index.hpp"
+
 namespace reprise::flow {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr std::uint64_t kNear = 4096;   // bytes of one fragment lie as close as
 constexpr std::size_t kMostArrived = 4096;
 constexpr std::uint64_t kSlot = 16;     // libraries put bytes to places that are the same in this: what malloc aligns to
 
-Stage stage_of(const Hop& hop) { return {hop.rank, hop.kind, hop.site}; }
 bool is_same(const Stage& one, const Stage& other) {
   return one.rank == other.rank && one.kind == other.kind && (one.site == other.site || *one.site == *other.site);
 }
@@ -21,7 +22,7 @@ bool is_early(const Journey& journey) { return journey.taker().order < journey.g
 // Finds out which ways bytes that arrived have gone, and follows those that did not arrive as far as they went.
 class Detective {
  public:
-  Detective(const Journey& journey, const std::vector<const Journey*>& related) : journey_(journey) {
+  Detective(const Journey& journey, const std::vector<const Journey*>& related) : journey_(journey), index_(journey) {
     learn(journey, nullptr);
     // Whether a message had to wait for its receive decides how it goes.
     for (const bool same : {true, false})
@@ -35,10 +36,9 @@ class Detective {
     for (const Stretch& one : journey_.stretches()) {
       if (one.arrived || looked_at++ >= kMostWrong) continue;
       Verdict best;
-      for (const KnownWay& way : known_) {
-        way_ = way.stages;
-        verdict_ = {};
-        verdict_.way = &way;
+      for (KnownWay& way : known_) {
+        if (way.is_joined && best.is_sure()) break;
+        take(way);
         follow(one);
         if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
       }
@@ -60,6 +60,7 @@ class Detective {
     std::vector<std::set<std::uint64_t>> slots;  // where in a slot each stage puts bytes
     const Journey* from = nullptr;               // null: the same
     bool is_joined = false;                      // of two; no byte has arrived by it
+    std::vector<std::optional<bool>> continues;  // by stage, if it was asked
   };
   // What follows from the way that is supposed.
   struct Verdict {
@@ -70,9 +71,10 @@ class Detective {
     bool borders = false;     // the movement on which it was not has read what is next to it
     // A movement that was seen to do something wrong is worth more than one that should have been there; a way that the
     // bytes were seen on for longer is more likely theirs; and so is one that their neighbours went on.
+    bool is_sure() const { return blame.movement != nullptr && !far && blame.kind != Blame::Kind::NotMoved; }
     std::tuple<bool, std::size_t, bool, bool, bool, std::size_t> rank() const {
       const bool has_movement = blame.movement != nullptr && !far;
-      return {has_movement && blame.kind != Blame::Kind::NotMoved, reached, borders, has_movement, !way->is_joined, way->stages.size()};
+      return {is_sure(), reached, borders, has_movement, !way->is_joined, way->stages.size()};
     }
     bool is_before(const Verdict& other) const {
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
@@ -88,7 +90,7 @@ class Detective {
       if (links.empty()) continue;
       std::vector<Stage> stages;
       for (const Link& link : links) {
-        Stage stage = stage_of(journey.hops()[link.hop]);
+        Stage stage = stage_of_hop(journey.hops()[link.hop]);
         if (from) {
           if (stage.rank == from->delivery().from) stage.rank = journey_.delivery().from;
           else if (stage.rank == from->delivery().to) stage.rank = journey_.delivery().to;
@@ -99,7 +101,7 @@ class Detective {
         return std::equal(way.stages.begin(), way.stages.end(), stages.begin(), stages.end(), is_same);
       });
       if (known == known_.end()) {
-        known_.push_back({stages, std::vector<std::set<std::uint64_t>>(stages.size()), from});
+        known_.push_back({stages, std::vector<std::set<std::uint64_t>>(stages.size()), from, false, {}});
         known = std::prev(known_.end());
       }
       for (std::size_t i = 0; i < links.size(); ++i) known->slots[i].insert(journey.hops()[links[i].hop].to.address % kSlot);
@@ -143,12 +145,24 @@ class Detective {
 
   std::size_t after(std::uint32_t hop) const { return hop == kNoHop ? journey_.first_hop() : hop + 1; }
 
+  void take(KnownWay& way) {
+    way_ = way.stages;
+    way.continues.resize(way_.size());
+    taken_ = &way;
+    numbers_.clear();
+    for (const Stage& stage : way_) numbers_.push_back(index_.number_of(stage));
+    verdict_ = {};
+    verdict_.way = &way;
+  }
+
+  bool is_of(std::size_t hop, std::size_t stage) const { return index_.stage_of(hop) == numbers_[stage]; }
+
   // The movement at this stage that carries the byte on from where `before` has put it.
   std::optional<std::uint32_t> next(std::size_t stage, std::uint64_t source, std::uint32_t before) const {
-    const auto hops = journey_.hops();
-    for (std::size_t i = after(before); i < hops.size(); ++i)
-      if (is_same(stage_of(hops[i]), way_[stage]) && journey_.carries(hops[i], source, before)) return static_cast<std::uint32_t>(i);
-    return std::nullopt;
+    const auto* const found = index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
+      return one.before == before && one.hop >= after(before);
+    });
+    return found ? std::optional(found->hop) : std::nullopt;
   }
 
   void follow(const Stretch& stretch) {
@@ -208,61 +222,57 @@ class Detective {
     for (std::size_t i = after(before); i < hops.size(); ++i) {
       const Hop& other = hops[i];
       // Its neighbours were taken on: it was left out, and the place may be used again.
-      if (stage > 0 && is_same(stage_of(other), way_[stage]) && is_near(other.from)) break;
+      if (stage > 0 && is_of(i, stage) && is_near(other.from)) break;
       // A movement that should read it there has read something else: it was overwritten before.
-      if (is_same(stage_of(other), way_[stage]) && covers(other.from, other.bytes)) break;
+      if (is_of(i, stage) && covers(other.from, other.bytes)) break;
       if (!covers(other.to, other.bytes)) continue;
       const bool its = std::any_of(other.overwritten.begin(), other.overwritten.end(), [&](const Labelled& one) { return journey_.is_of_giver(one.label.operation); });
       if (!its) continue;
-      if (is_same(stage_of(other), way_[stage])) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
-      if (stage > 0 && is_same(stage_of(other), way_[stage - 1])) {
+      if (is_of(i, stage)) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
+      if (stage > 0 && is_of(i, stage - 1)) {
         // And was read from there in its stead. Otherwise the place was just used again.
         const bool last = stage + 1 == way_.size();
-        const bool was_read = std::any_of(hops.begin() + static_cast<std::ptrdiff_t>(i), hops.end(), [&](const Hop& later) {
-          return is_same(stage_of(later), way_[stage]) && covers(later.from, later.bytes) &&
-                 (!last || later.to.address + (place.address - later.from.address) == stretch.to);
+        const bool was_read = any_of(stage, i, [&](const Hop& later) {
+          return covers(later.from, later.bytes) && (!last || later.to.address + (place.address - later.from.address) == stretch.to);
         });
         if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
-    verdict_.borders = std::any_of(hops.begin() + static_cast<std::ptrdiff_t>(after(before)), hops.end(), [&](const Hop& other) {
-      return is_same(stage_of(other), way_[stage]) && other.from.kind == place.kind && other.from.number == place.number &&
+    verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
+      return other.from.kind == place.kind && other.from.number == place.number &&
              (other.from.address + other.bytes == place.address || other.from.address == place.address + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
+  }
+
+  // Does it hold for a movement of this stage, from this one on?
+  template <class Holds>
+  bool any_of(std::size_t stage, std::size_t first, Holds holds) const {
+    const auto hops = journey_.hops();
+    for (std::size_t i = first; i < hops.size(); ++i)
+      if (is_of(i, stage) && holds(hops[i])) return true;
+    return false;
   }
 
   // Is this byte of what was moved one that came to its right place?
   bool has_arrived(const Hop& hop, std::uint64_t at) const {
     for (const Labelled& one : hop.labels) {
       if (at < one.at || at - one.at >= one.bytes || !journey_.is_of_giver(one.label.operation)) continue;
-      const std::uint64_t source = one.label.address + (at - one.at);
-      for (const Stretch& stretch : journey_.stretches())
-        if (source >= stretch.from && source - stretch.from < stretch.bytes) return stretch.arrived;
+      if (const Stretch* const stretch = index_.stretch_with(one.label.address + (at - one.at))) return stretch->arrived;
     }
     return false;
   }
 
   // What was moved at this stage next to it: a copy that is too short, or that began too late.
   const Hop* nearest(std::size_t stage, const Stretch& stretch) const {
-    const Hop* found = nullptr;
-    std::uint64_t best = UINT64_MAX;
-    for (const Hop& hop : journey_.hops()) {
-      if (!is_same(stage_of(hop), way_[stage])) continue;
-      for (const Labelled& one : hop.labels) {
-        if (!journey_.is_of_giver(one.label.operation) || !comes_by(one.label.hop, stage)) continue;
-        const std::uint64_t end = one.label.address + one.bytes;
-        const std::uint64_t distance = stretch.from >= end ? stretch.from - end : one.label.address >= stretch.from ? one.label.address - stretch.from : 0;
-        if (distance < best) best = distance, found = &hop;
-      }
-    }
-    return found;
+    const auto* const found = index_.nearest(numbers_[stage], stretch.from, [&](const JourneyIndex::Carried& one) { return comes_by(one.before, stage); });
+    return found ? &journey_.hops()[found->hop] : nullptr;
   }
 
   // Was the movement before it one of the stage before?
   bool comes_by(std::uint32_t hop, std::size_t stage) const {
     if (hop == kNoHop || stage == 0) return hop == kNoHop && stage == 0;
-    return is_same(stage_of(journey_.hops()[hop]), way_[stage - 1]);
+    return is_of(hop, stage - 1);
   }
 
   // Does it lie where its neighbours say; or, if it has none, where such movements put bytes that arrive?
@@ -290,8 +300,9 @@ class Detective {
     };
     if (first > 0 && compare(first - 1)) return true;
     std::size_t tried = 0;
+    const std::uint64_t behind = last_offset(movement) + 1;
     for (const Stretch& one : journey_.stretches()) {
-      const std::uint64_t offset = std::max(one.offset, last_offset(movement) + 1);
+      const std::uint64_t offset = std::max(one.offset, behind);
       if (one.offset + one.bytes <= offset) continue;
       if (tried++ == 4) break;
       if (compare(offset)) return true;
@@ -309,6 +320,12 @@ class Detective {
   // Do bytes of this block that follow each other lie behind each other after this stage, although several movements put
   // them there?
   bool usually_continues(std::size_t stage) const {
+    auto& known = taken_->continues[stage];
+    if (!known) known = count_continuing(stage);
+    return *known;
+  }
+
+  bool count_continuing(std::size_t stage) const {
     std::size_t yes = 0;
     std::size_t no = 0;
     const Stretch* before = nullptr;
@@ -316,7 +333,7 @@ class Detective {
     for (const Stretch& one : journey_.stretches()) {
       if (yes + no >= kMostArrived) break;
       const auto links = one.arrived ? journey_.way(one.hop, one.from) : std::vector<Link>();
-      if (links.size() != way_.size() || !is_same(stage_of(journey_.hops()[links[stage].hop]), way_[stage])) {
+      if (links.size() != way_.size() || !is_of(links[stage].hop, stage)) {
         before = nullptr;
         continue;
       }
@@ -330,9 +347,8 @@ class Detective {
   }
 
   std::uint64_t offset_of(std::uint64_t source) const {
-    for (const Stretch& one : journey_.stretches())
-      if (source >= one.from && source - one.from < one.bytes) return one.offset + (source - one.from);
-    return UINT64_MAX;
+    const Stretch* const found = index_.stretch_with(source);
+    return found ? found->offset + (source - found->from) : UINT64_MAX;
   }
   std::uint64_t first_offset(const Hop& hop) const {
     std::uint64_t first = UINT64_MAX;
@@ -352,19 +368,15 @@ class Detective {
 
   // Where this stage has put the byte with this offset, by another movement.
   std::optional<Place> address_at(std::size_t stage, std::uint64_t offset, const Hop* but) const {
-    const auto stretch = std::find_if(journey_.stretches().begin(), journey_.stretches().end(), [&](const Stretch& one) { return offset >= one.offset && offset - one.offset < one.bytes; });
-    if (stretch == journey_.stretches().end()) return std::nullopt;
-    const std::uint64_t source = stretch->from + (offset - stretch->offset);
-    for (const Hop& hop : journey_.hops()) {
-      if (&hop == but || !is_same(stage_of(hop), way_[stage])) continue;
-      for (const Labelled& one : hop.labels) {
-        if (!journey_.is_of_giver(one.label.operation) || source < one.label.address || source - one.label.address >= one.bytes) continue;
-        Place place = hop.to;
-        place.address += one.at + (source - one.label.address);
-        return place;
-      }
-    }
-    return std::nullopt;
+    const auto& all = journey_.stretches();
+    const auto behind = std::upper_bound(all.begin(), all.end(), offset, [](std::uint64_t at, const Stretch& one) { return at < one.offset; });
+    if (behind == all.begin() || offset - std::prev(behind)->offset >= std::prev(behind)->bytes) return std::nullopt;
+    const std::uint64_t source = std::prev(behind)->from + (offset - std::prev(behind)->offset);
+    const auto* const found = index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) { return &journey_.hops()[one.hop] != but; });
+    if (!found) return std::nullopt;
+    Place place = journey_.hops()[found->hop].to;
+    place.address += found->at + (source - found->source);
+    return place;
   }
 
   bool fits_slot(const Hop& movement, std::size_t stage) const {
@@ -387,8 +399,12 @@ class Detective {
   }
 
   const Journey& journey_;
+  const JourneyIndex index_;
   std::deque<KnownWay> known_;
-  std::vector<Stage> way_;  // the one that is supposed
+  // The one that is supposed.
+  KnownWay* taken_ = nullptr;
+  std::vector<Stage> way_;
+  std::vector<std::uint32_t> numbers_;  // of its stages
   Verdict verdict_;
   Verdict chosen_;
 };
@@ -405,13 +421,13 @@ std::vector<Way> ways_of(const Journey& journey) {
     const auto links = journey.way(one.hop, one.from);
     const auto found = std::find_if(all.begin(), all.end(), [&](const Way& way) {
       return std::equal(way.stages.begin(), way.stages.end(), links.begin(), links.end(),
-                        [&](const Stage& stage, const Link& link) { return is_same(stage, stage_of(journey.hops()[link.hop])); });
+                        [&](const Stage& stage, const Link& link) { return is_same(stage, stage_of_hop(journey.hops()[link.hop])); });
     });
     const auto at = static_cast<std::size_t>(found - all.begin());
     if (found == all.end()) {
       Way& way = all.emplace_back();
       for (const Link& link : links) {
-        way.stages.push_back(stage_of(journey.hops()[link.hop]));
+        way.stages.push_back(stage_of_hop(journey.hops()[link.hop]));
         way.examples.push_back(&journey.hops()[link.hop]);
       }
       seen.emplace_back(links.size());

@@ -6,13 +6,6 @@
 
 namespace reprise::flow {
 
-// A movement as one of several that all bytes make: by the same function, in the same rank.
-struct Stage {
-  std::uint32_t rank = 0;
-  trace::IntentionRecord kind{};
-  const std::string* site = nullptr;
-};
-
 struct Blame {
   enum class Kind : std::uint8_t {
     Unknown,      // it cannot be said

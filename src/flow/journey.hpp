@@ -23,6 +23,14 @@ struct Stretch {
 // Does a block at this address of a rank, from its first to its last byte, have any of these?
 bool meets(const LoggedBlock& block, std::uint64_t address, const Place& place, std::uint32_t rank, std::uint64_t bytes);
 
+// A movement as one of several that all bytes make: by the same function, in the same rank.
+struct Stage {
+  std::uint32_t rank = 0;
+  trace::IntentionRecord kind{};
+  const std::string* site = nullptr;
+};
+inline Stage stage_of_hop(const Hop& hop) { return {hop.rank, hop.kind, hop.site}; }
+
 // A movement as part of the way of one byte.
 struct Link {
   std::uint32_t hop = 0;

@@ -1,0 +1,40 @@
+#include "flow/journey_index.hpp"
+
+#include <algorithm>
+
+namespace reprise::flow {
+
+JourneyIndex::JourneyIndex(const Journey& journey) {
+  const auto hops = journey.hops();
+  stages_.resize(hops.size(), kNoStage);
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    const Stage stage = stage_of_hop(hops[i]);
+    const auto number = numbers_.try_emplace({stage.rank, stage.kind, *stage.site}, static_cast<std::uint32_t>(carried_.size())).first->second;
+    if (number == carried_.size()) carried_.emplace_back();
+    stages_[i] = number;
+    if (i < journey.first_hop()) continue;
+    for (const Labelled& one : hops[i].labels) {
+      if (!journey.is_of_giver(one.label.operation)) continue;
+      carried_[number].pieces.push_back({one.label.address, one.bytes, one.at, static_cast<std::uint32_t>(i), one.label.hop});
+      carried_[number].longest = std::max(carried_[number].longest, one.bytes);
+    }
+  }
+  for (Pieces& one : carried_)
+    std::stable_sort(one.pieces.begin(), one.pieces.end(), [](const Carried& a, const Carried& b) { return a.source < b.source; });
+  for (const Stretch& one : journey.stretches()) by_source_.push_back(&one);
+  std::stable_sort(by_source_.begin(), by_source_.end(), [](const Stretch* a, const Stretch* b) { return a->from < b->from; });
+}
+
+std::uint32_t JourneyIndex::number_of(const Stage& stage) const {
+  const auto found = numbers_.find({stage.rank, stage.kind, *stage.site});
+  return found == numbers_.end() ? kNoStage : found->second;
+}
+
+const Stretch* JourneyIndex::stretch_with(std::uint64_t source) const {
+  const auto behind = std::upper_bound(by_source_.begin(), by_source_.end(), source, [](std::uint64_t at, const Stretch* one) { return at < one->from; });
+  if (behind == by_source_.begin()) return nullptr;
+  const Stretch* const found = *std::prev(behind);
+  return source - found->from < found->bytes ? found : nullptr;
+}
+
+}  // namespace reprise::flow

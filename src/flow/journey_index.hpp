@@ -1,0 +1,74 @@
+// What the movements of one journey carry, found by the bytes: a large block of small pieces has hundreds of thousands of them.
+#pragma once
+
+#include <map>
+#include <tuple>
+
+#include "flow/journey.hpp"
+
+namespace reprise::flow {
+
+class JourneyIndex {
+ public:
+  static constexpr std::uint32_t kNoStage = UINT32_MAX;
+
+  // Some bytes of the block, in one movement.
+  struct Carried {
+    std::uint64_t source = 0;  // where they were given
+    std::uint64_t bytes = 0;
+    std::uint64_t at = 0;  // in what was moved
+    std::uint32_t hop = 0;
+    std::uint32_t before = kNoHop;  // the movement that brought them there
+  };
+
+  explicit JourneyIndex(const Journey& journey);
+
+  // Stages are numbered; those that no movement of this journey belongs to have no number.
+  std::uint32_t number_of(const Stage& stage) const;
+  std::uint32_t stage_of(std::size_t hop) const { return stages_[hop]; }
+
+  // The first movement of a stage that carries this byte and that is accepted.
+  template <class Accept>
+  const Carried* first(std::uint32_t stage, std::uint64_t source, Accept accept) const {
+    const Carried* found = nullptr;
+    if (stage == kNoStage) return found;
+    const Pieces& all = carried_[stage];
+    for (auto one = behind(all, source); one != all.pieces.begin() && source - std::prev(one)->source < all.longest;) {
+      --one;
+      if (source - one->source < one->bytes && (!found || one->hop < found->hop) && accept(*one)) found = &*one;
+    }
+    return found;
+  }
+
+  // The accepted one that carries what is next to this byte.
+  template <class Accept>
+  const Carried* nearest(std::uint32_t stage, std::uint64_t source, Accept accept) const {
+    if (stage == kNoStage) return nullptr;
+    const std::vector<Carried>& all = carried_[stage].pieces;
+    const auto middle = behind(carried_[stage], source);
+    const auto right = std::find_if(middle, all.end(), accept);
+    const auto left = std::find_if(std::make_reverse_iterator(middle), all.rend(), accept);
+    if (left == all.rend()) return right == all.end() ? nullptr : &*right;
+    const std::uint64_t end = left->source + left->bytes;
+    return right == all.end() || (end > source ? 0 : source - end) <= right->source - source ? &*left : &*right;
+  }
+
+  // The stretch that the byte is part of; none: it is not of the block.
+  const Stretch* stretch_with(std::uint64_t source) const;
+
+ private:
+  struct Pieces {
+    std::vector<Carried> pieces;  // by source
+    std::uint64_t longest = 0;
+  };
+  static std::vector<Carried>::const_iterator behind(const Pieces& all, std::uint64_t source) {
+    return std::upper_bound(all.pieces.begin(), all.pieces.end(), source, [](std::uint64_t at, const Carried& one) { return at < one.source; });
+  }
+
+  std::map<std::tuple<std::uint32_t, trace::IntentionRecord, std::string_view>, std::uint32_t> numbers_;
+  std::vector<std::uint32_t> stages_;  // by movement
+  std::vector<Pieces> carried_;        // by stage
+  std::vector<const Stretch*> by_source_;
+};
+
+}  // namespace reprise::flow
