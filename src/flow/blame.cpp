@@ -379,15 +379,8 @@ class Detective {
     return place;
   }
 
-  bool fits_slot(const Hop& movement, std::size_t stage) const {
-    bool any = false;
-    for (const KnownWay& way : known_) {
-      if (stage >= way.stages.size() || !is_same(way.stages[stage], way_[stage])) continue;
-      any = any || !way.slots[stage].empty();
-      if (way.slots[stage].contains(movement.to.address % kSlot)) return true;
-    }
-    return !any;
-  }
+  // Of the same way only: what the library puts before the bytes depends on what is done with them next.
+  bool fits_slot(const Hop& movement, std::size_t stage) const { return taken_->slots[stage].contains(movement.to.address % kSlot); }
 
   void accuse(Blame::Kind kind, std::size_t stage, const Hop* movement, const Stretch& stretch) {
     Blame& found = verdict_.blame;
