@@ -287,7 +287,8 @@ class Detective {
     bool close = false;  // a neighbour is not far, but not where it would go on
     bool continues_wrong = false;
     const auto compare = [&](std::uint64_t offset) {
-      const auto other = address_at(stage, offset, &movement);
+      const auto other = address_at(numbers_[stage], offset, &movement);
+      if (!other && arrived(offset) && is_beside(movement, stage, target, offset - stretch.offset, offset)) return true;
       if (!other || other->kind != movement.to.kind || other->number != movement.to.number) return false;
       const std::uint64_t expected = target + (offset - stretch.offset);
       const std::uint64_t distance = other->address > expected ? other->address - expected : expected - other->address;
@@ -366,13 +367,22 @@ class Detective {
     return last;
   }
 
+  // Has another place of the library put the byte with this offset so far from it, as parts of blocks are?
+  bool is_beside(const Hop& movement, std::size_t stage, std::uint64_t target, std::uint64_t distance, std::uint64_t offset) const {
+    for (const std::uint32_t number : index_.stages_like(way_[stage])) {
+      const auto other = address_at(number, offset, &movement);
+      if (other && other->kind == movement.to.kind && other->number == movement.to.number && other->address == target + distance) return true;
+    }
+    return false;
+  }
+
   // Where this stage has put the byte with this offset, by another movement.
-  std::optional<Place> address_at(std::size_t stage, std::uint64_t offset, const Hop* but) const {
+  std::optional<Place> address_at(std::uint32_t stage, std::uint64_t offset, const Hop* but) const {
     const auto& all = journey_.stretches();
     const auto behind = std::upper_bound(all.begin(), all.end(), offset, [](std::uint64_t at, const Stretch& one) { return at < one.offset; });
     if (behind == all.begin() || offset - std::prev(behind)->offset >= std::prev(behind)->bytes) return std::nullopt;
     const std::uint64_t source = std::prev(behind)->from + (offset - std::prev(behind)->offset);
-    const auto* const found = index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) { return &journey_.hops()[one.hop] != but; });
+    const auto* const found = index_.first(stage, source, [&](const JourneyIndex::Carried& one) { return &journey_.hops()[one.hop] != but; });
     if (!found) return std::nullopt;
     Place place = journey_.hops()[found->hop].to;
     place.address += found->at + (source - found->source);

@@ -30,6 +30,16 @@ std::uint32_t JourneyIndex::number_of(const Stage& stage) const {
   return found == numbers_.end() ? kNoStage : found->second;
 }
 
+std::vector<std::uint32_t> JourneyIndex::stages_like(const Stage& stage) const {
+  std::vector<std::uint32_t> all;
+  for (auto one = numbers_.lower_bound({stage.rank, stage.kind, {}}); one != numbers_.end(); ++one) {
+    const auto& [rank, kind, site] = one->first;
+    if (rank != stage.rank || kind != stage.kind) break;
+    all.push_back(one->second);
+  }
+  return all;
+}
+
 const Stretch* JourneyIndex::stretch_with(std::uint64_t source) const {
   const auto behind = std::upper_bound(by_source_.begin(), by_source_.end(), source, [](std::uint64_t at, const Stretch* one) { return at < one->from; });
   if (behind == by_source_.begin()) return nullptr;

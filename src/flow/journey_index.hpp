@@ -26,6 +26,8 @@ class JourneyIndex {
   // Stages are numbered; those that no movement of this journey belongs to have no number.
   std::uint32_t number_of(const Stage& stage) const;
   std::uint32_t stage_of(std::size_t hop) const { return stages_[hop]; }
+  // Of the same rank and kind, anywhere in the library.
+  std::vector<std::uint32_t> stages_like(const Stage& stage) const;
 
   // The first movement of a stage that carries this byte and that is accepted.
   template <class Accept>

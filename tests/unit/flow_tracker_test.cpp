@@ -227,7 +227,38 @@ TEST(FlowBlame, TheFirstWrongMovementIsNamed) {
       EXPECT_EQ(blame.hop, static_cast<std::size_t>(hop)) << static_cast<int>(fault);
       EXPECT_EQ(*blame.stage.site, functions[hop - 1]) << static_cast<int>(fault);
       EXPECT_EQ(blame.of, 3u);
+      EXPECT_EQ(blame.kind == Blame::Kind::Reversed, fault == Fault::Reversed) << hop;
     }
+}
+
+// Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
+// which nobody is an example, are not.
+TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
+  const Delivery only{0, 1, 0, 1, 1, 0};
+  Trail trail({only});
+  World world(128, &trail);
+  trail.watch(world.tracker);
+  world.begin_receive();
+  world.begin_send();
+  world.move(0, kShared, kGiven, 56, "pack");
+  world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+  world.move(0, kShared + 512, kGiven + 64, 8, "pack a part");
+  world.move(0, kShared + 520, kGiven + 72, 56, "pack");
+  world.move(1, kOther, kShared + 0x1000, 56, "store");
+  world.move(1, kTaken, kOther, 56, "unpack");
+  world.move(1, kTaken + 56, kOther + 56, 8, "unpack");
+  world.move(1, kTaken + 64, kShared + 0x1000 + 512, 8, "unpack");
+  world.move(1, kTaken + 72, kShared + 0x1000 + 520, 56, "unpack");
+  world.end_send();
+  world.end_receive();
+  const Journey* const journey = trail.find(only);
+  ASSERT_TRUE(journey);
+  const Blame blame = find_blame(*journey, {});
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 3u);
+  EXPECT_EQ(*blame.stage.site, "store");
+  EXPECT_EQ(blame.offset, 56u);
 }
 
 TEST(FlowBlame, NobodyIsBlamedIfNoWayIsKnown) {
