@@ -1,12 +1,11 @@
 // The functions that stand behind ours, and who wants to hear of them.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cerrno>
 
 #include "frontends/movements/hooks.hpp"
+#include "frontends/sys/next.hpp"
 
 // UCX puts its own functions in place of some of these by writing a jump over their first instructions: so none is shorter
 // than that, and what it asks for then comes by syscall().
@@ -34,27 +33,6 @@ class KeptErrno {
   int error_;
 };
 
-template <class Function>
-class Next {
- public:
-  explicit constexpr Next(const char* name) : name_(name) {}
-  Function get() {
-    Function known = known_.load(std::memory_order_relaxed);
-    if (known) [[likely]]
-      return known;
-    known = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
-    known_.store(known, std::memory_order_relaxed);
-    return known;
-  }
-  bool is_known() const { return known_.load(std::memory_order_relaxed) != nullptr; }
-  template <class... Arguments>
-  auto operator()(Arguments... arguments) {
-    return get()(arguments...);
-  }
-
- private:
-  const char* name_;
-  std::atomic<Function> known_{nullptr};
-};
+using sys::Next;
 
 }  // namespace reprise::movements

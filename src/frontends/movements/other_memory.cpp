@@ -34,14 +34,14 @@ namespace {
 
 using namespace reprise::movements;
 
-constinit Next<void (*)(void*)> g_free("free");
+constinit Next<void(void*)> g_free("free");
 __attribute__((tls_model("initial-exec"))) thread_local bool t_looking = false;
-constinit Next<void* (*)(void*, std::size_t, int, int, int, off_t)> g_mmap("mmap");
-constinit Next<int (*)(void*, std::size_t)> g_munmap("munmap");
-constinit Next<void* (*)(int, const void*, int)> g_shmat("shmat");
-constinit Next<int (*)(const void*)> g_shmdt("shmdt");
-constinit Next<ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long)> g_readv("process_vm_readv");
-constinit Next<ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long)> g_writev("process_vm_writev");
+constinit Next<void*(void*, std::size_t, int, int, int, off_t)> g_mmap("mmap");
+constinit Next<int(void*, std::size_t)> g_munmap("munmap");
+constinit Next<void*(int, const void*, int)> g_shmat("shmat");
+constinit Next<int(const void*)> g_shmdt("shmdt");
+constinit Next<ssize_t(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long)> g_readv("process_vm_readv");
+constinit Next<ssize_t(pid_t, const iovec*, unsigned long, const iovec*, unsigned long, unsigned long)> g_writev("process_vm_writev");
 
 void* map(void* address, std::size_t bytes, int access, int flags, int fd, off_t offset) {
   void* const made = g_mmap(address, bytes, access, flags, fd, offset);
@@ -60,7 +60,7 @@ REPRISE_EXPORTED void free(void* block) {
   }
   if (!g_free.is_known()) {
     t_looking = true;
-    g_free.get();
+    g_free.find();
     t_looking = false;
   }
   g_free(block);

@@ -57,21 +57,21 @@ namespace {
 
 using namespace reprise::movements;
 
-constinit Next<ssize_t (*)(int, const void*, std::size_t)> g_write("write");
-constinit Next<ssize_t (*)(int, void*, std::size_t)> g_read("read");
-constinit Next<ssize_t (*)(int, const iovec*, int)> g_writev("writev");
-constinit Next<ssize_t (*)(int, const iovec*, int)> g_readv("readv");
-constinit Next<ssize_t (*)(int, const void*, std::size_t, int)> g_send("send");
-constinit Next<ssize_t (*)(int, void*, std::size_t, int)> g_recv("recv");
-constinit Next<ssize_t (*)(int, const void*, std::size_t, int, const sockaddr*, socklen_t)> g_sendto("sendto");
-constinit Next<ssize_t (*)(int, void*, std::size_t, int, sockaddr*, socklen_t*)> g_recvfrom("recvfrom");
-constinit Next<ssize_t (*)(int, const msghdr*, int)> g_sendmsg("sendmsg");
-constinit Next<ssize_t (*)(int, msghdr*, int)> g_recvmsg("recvmsg");
-constinit Next<int (*)(int)> g_close("close");
-constinit Next<int (*)(int, int, int)> g_socket("socket");
-constinit Next<int (*)(int, sockaddr*, socklen_t*)> g_accept("accept");
-constinit Next<int (*)(int, sockaddr*, socklen_t*, int)> g_accept4("accept4");
-constinit Next<int (*)(int, int)> g_dup2("dup2");
+constinit Next<ssize_t(int, const void*, std::size_t)> g_write("write");
+constinit Next<ssize_t(int, void*, std::size_t)> g_read("read");
+constinit Next<ssize_t(int, const iovec*, int)> g_writev("writev");
+constinit Next<ssize_t(int, const iovec*, int)> g_readv("readv");
+constinit Next<ssize_t(int, const void*, std::size_t, int)> g_send("send");
+constinit Next<ssize_t(int, void*, std::size_t, int)> g_recv("recv");
+constinit Next<ssize_t(int, const void*, std::size_t, int, const sockaddr*, socklen_t)> g_sendto("sendto");
+constinit Next<ssize_t(int, void*, std::size_t, int, sockaddr*, socklen_t*)> g_recvfrom("recvfrom");
+constinit Next<ssize_t(int, const msghdr*, int)> g_sendmsg("sendmsg");
+constinit Next<ssize_t(int, msghdr*, int)> g_recvmsg("recvmsg");
+constinit Next<int(int)> g_close("close");
+constinit Next<int(int, int, int)> g_socket("socket");
+constinit Next<int(int, sockaddr*, socklen_t*)> g_accept("accept");
+constinit Next<int(int, sockaddr*, socklen_t*, int)> g_accept4("accept4");
+constinit Next<int(int, int)> g_dup2("dup2");
 
 int made(int fd) {
   forget_stream(fd);

@@ -12,7 +12,7 @@ namespace {
 
 using namespace reprise::movements;
 
-constinit Next<long (*)(long, ...)> g_syscall("syscall");
+constinit Next<long(long, ...)> g_syscall("syscall");
 
 struct Arguments {
   long all[6];

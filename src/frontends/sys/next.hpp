@@ -32,6 +32,7 @@ class Next {
     }
     return known;
   }
+  bool is_known() const { return known_.load(std::memory_order_relaxed) != nullptr; }
   // From now on this stands behind ours.
   void replace(Function* other) { known_.store(other, std::memory_order_relaxed); }
   template <class... Arguments>
