@@ -9,7 +9,7 @@
 #include "cli/intention_logs.hpp"
 #include "cli/reported_finding.hpp"
 #include "cli/speech.hpp"
-#include "flow/blame.hpp"
+#include "flow/ways.hpp"
 #include "report/flow_words.hpp"
 
 namespace reprise::cli {

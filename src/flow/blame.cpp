@@ -13,10 +13,6 @@ constexpr std::uint64_t kNear = 4096;   // bytes of one fragment lie as close as
 constexpr std::size_t kMostArrived = 4096;
 constexpr std::uint64_t kSlot = 16;     // libraries put bytes to places that are the same in this: what malloc aligns to
 
-bool is_same(const Stage& one, const Stage& other) {
-  return one.rank == other.rank && one.kind == other.kind && (one.site == other.site || *one.site == *other.site);
-}
-
 bool is_early(const Journey& journey) { return journey.taker().order < journey.giver().order; }
 
 // Finds out which ways bytes that arrived have gone, and follows those that did not arrive as far as they went.
@@ -66,16 +62,17 @@ class Detective {
   struct Verdict {
     const KnownWay* way = nullptr;
     Blame blame;
-    std::size_t reached = 0;  // stages
+    std::size_t gone = 0;     // stages that the bytes were seen at
+    bool guessed = false;     // that a movement was wrong is known from where such movements put other bytes
     bool far = false;         // it has ended far from where it should: perhaps it was to go on
     bool borders = false;     // the movement on which it was not has read what is next to it
-    // A movement that was seen to do something wrong is worth more than one that should have been there; a way that the
-    // bytes were seen on for longer is more likely theirs; and so is one that their neighbours went on.
-    bool is_sure() const { return blame.movement != nullptr && !far && blame.kind != Blame::Kind::NotMoved; }
-    std::tuple<bool, std::size_t, bool, bool, bool, std::size_t> rank() const {
+    // The way that the bytes were seen on for longer is more likely theirs. Then a movement that was seen to do something
+    // wrong is worth more than one that should have been there, and a way that their neighbours went on more than others.
+    std::tuple<std::size_t, bool, bool, bool, bool, bool, std::size_t> rank() const {
       const bool has_movement = blame.movement != nullptr && !far;
-      return {is_sure(), reached, borders, has_movement, !way->is_joined, way->stages.size()};
+      return {gone, !guessed, is_sure(), borders, has_movement, !way->is_joined, way->stages.size()};
     }
+    bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
     bool is_before(const Verdict& other) const {
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
       return blame.hop < other.blame.hop;
@@ -165,7 +162,18 @@ class Detective {
     return found ? std::optional(found->hop) : std::nullopt;
   }
 
+  std::size_t stages_gone(const Stretch& stretch) const {
+    std::uint32_t before = kNoHop;
+    for (std::size_t stage = 0; stage < way_.size(); ++stage) {
+      const auto hop = next(stage, stretch.from, before);
+      if (!hop) return stage;
+      before = *hop;
+    }
+    return way_.size();
+  }
+
   void follow(const Stretch& stretch) {
+    verdict_.gone = stages_gone(stretch);
     std::uint32_t before = kNoHop;
     for (std::size_t stage = 0; stage < way_.size(); ++stage) {
       const auto hop = next(stage, stretch.from, before);
@@ -175,7 +183,6 @@ class Detective {
       const bool last = stage + 1 == way_.size();
       if (!last && !is_regular(movement, stage, stretch)) return accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
       before = *hop;
-      verdict_.reached = stage + 1;
     }
     arrived_elsewhere(stretch, before);
   }
@@ -276,7 +283,7 @@ class Detective {
   }
 
   // Does it lie where its neighbours say; or, if it has none, where such movements put bytes that arrive?
-  bool is_regular(const Hop& movement, std::size_t stage, const Stretch& stretch) const {
+  bool is_regular(const Hop& movement, std::size_t stage, const Stretch& stretch) {
     // What is read from a stream lies where what was read before it ends.
     if (movement.to.kind == Place::Kind::Stream || movement.from.kind == Place::Kind::Stream) return true;
     const auto at = journey_.carries(movement, stretch.from, before_of(movement, stretch.from));
@@ -309,7 +316,8 @@ class Detective {
       if (compare(offset)) return true;
     }
     if (close && usually_continues(stage)) return false;
-    return fits_slot(movement, stage) || (continues_wrong && !close);
+    verdict_.guessed = !fits_slot(movement, stage) && (close || !continues_wrong);
+    return !verdict_.guessed;
   }
 
   bool arrived(std::uint64_t offset) const {
@@ -415,32 +423,5 @@ class Detective {
 }  // namespace
 
 Blame find_blame(const Journey& journey, const std::vector<const Journey*>& related) { return Detective(journey, related).blame(); }
-
-std::vector<Way> ways_of(const Journey& journey) {
-  std::vector<Way> all;
-  std::vector<std::vector<std::set<std::uint32_t>>> seen;
-  for (const Stretch& one : journey.stretches()) {
-    if (!one.arrived) continue;
-    const auto links = journey.way(one.hop, one.from);
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Way& way) {
-      return std::equal(way.stages.begin(), way.stages.end(), links.begin(), links.end(),
-                        [&](const Stage& stage, const Link& link) { return is_same(stage, stage_of_hop(journey.hops()[link.hop])); });
-    });
-    const auto at = static_cast<std::size_t>(found - all.begin());
-    if (found == all.end()) {
-      Way& way = all.emplace_back();
-      for (const Link& link : links) {
-        way.stages.push_back(stage_of_hop(journey.hops()[link.hop]));
-        way.examples.push_back(&journey.hops()[link.hop]);
-      }
-      seen.emplace_back(links.size());
-    }
-    all[at].bytes += one.bytes;
-    for (std::size_t i = 0; i < links.size(); ++i) seen[at][i].insert(links[i].hop);
-  }
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (const auto& hops : seen[i]) all[i].movements.push_back(hops.size());
-  return all;
-}
 
 }  // namespace reprise::flow

@@ -30,6 +30,9 @@ struct Stage {
   const std::string* site = nullptr;
 };
 inline Stage stage_of_hop(const Hop& hop) { return {hop.rank, hop.kind, hop.site}; }
+inline bool is_same(const Stage& one, const Stage& other) {
+  return one.rank == other.rank && one.kind == other.kind && (one.site == other.site || *one.site == *other.site);
+}
 
 // A movement as part of the way of one byte.
 struct Link {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "flow/blame.hpp"
+#include "flow/ways.hpp"
 
 namespace reprise::flow {
 namespace {
