@@ -158,6 +158,9 @@ void publish() {
   if (store.memory && store.memory->mirror) {
     if (!store.memory->window->segments.empty()) tell_store(*store.memory->window, store.at, store.size);
     store.memory->mirror->publish(store.at, store.size);
+    // Whoever listens looks at all of it in every call until it is done, and the next call may be far away.
+    constexpr std::uint64_t kLarge = 4096;
+    if (store.size >= kLarge) tell_stores_are_done();
   }
 }
 
