@@ -125,6 +125,7 @@ std::vector<SeenMemory::Place> SeenMemory::touched(bool& has_news) {
 
 void SeenMemory::forget_complete() {
   std::erase_if(open_, [](const Open& one) { return one.is_complete; });
+  has_stores_ = std::any_of(open_.begin(), open_.end(), [](const Open& one) { return one.touch.number == kStore; });
 }
 
 void SeenMemory::settle() {
@@ -134,22 +135,21 @@ void SeenMemory::settle() {
 // What comes there from now on is not theirs. An access is known by all of its bytes, and goes as a whole.
 void SeenMemory::forget_settled(const Place& seen) {
   const Region& region = regions_[seen.region];
-  const std::uint64_t first = first_name(seen.region, region) - region.origin;
-  const std::uint64_t begin = first + seen.begin, end = first + seen.end;
-  std::vector<Open> behind;
-  for (Open& one : open_) {
-    const std::uint64_t its_end = one.touch.begin + one.touch.size;
-    if (!one.is_settled || one.touch.begin >= end || its_end <= begin) continue;
-    if (one.touch.number != kStore && (one.touch.begin < begin || its_end > end)) continue;
-    if (its_end > end) {
-      behind.push_back(one);
-      behind.back().touch.begin = end;
-      behind.back().touch.size = its_end - end;
-    }
-    one.touch.size = one.touch.begin < begin ? begin - one.touch.begin : 0;
+  const auto first = static_cast<std::int64_t>(first_name(seen.region, region) - region.origin);
+  const auto begin = static_cast<std::int64_t>(seen.begin), end = static_cast<std::int64_t>(seen.end);
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    Touch& touch = open_[i].touch;
+    // From where the region begins; a store may begin before it.
+    const std::int64_t its_begin = static_cast<std::int64_t>(touch.begin) - first, its_end = its_begin + static_cast<std::int64_t>(touch.size);
+    if (!open_[i].is_settled || its_begin >= end || its_end <= begin) continue;
+    if (touch.number != kStore && (its_begin < begin || its_end > end)) continue;
+    Open behind = open_[i];
+    behind.touch.begin += static_cast<std::uint64_t>(end - its_begin);
+    behind.touch.size = its_end > end ? static_cast<std::uint64_t>(its_end - end) : 0;
+    touch.size = its_begin < begin ? static_cast<std::uint64_t>(begin - its_begin) : 0;
+    if (behind.touch.size > 0) open_.insert(open_.begin() + static_cast<std::ptrdiff_t>(++i), behind);  // in the order in which they came
   }
   std::erase_if(open_, [](const Open& one) { return one.touch.size == 0; });
-  open_.insert(open_.begin(), behind.begin(), behind.end());
 }
 
 // Those that overlap what was new; those that are complete are more likely to have written it, and come last. So do stores: one

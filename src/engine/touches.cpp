@@ -48,7 +48,7 @@ bool Touches::add(const Touch& touch) {
       at = shared_->tail.load(std::memory_order_relaxed);
       continue;
     }
-    if (!shared_->tail.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) continue;
+    if (!shared_->tail.compare_exchange_weak(at, at + 1, std::memory_order_release, std::memory_order_relaxed)) continue;
     slot.touch = touch;
     slot.turn.store(at + 1 - at % kSlots, std::memory_order_release);
     return true;

@@ -33,7 +33,7 @@ class Detective {
       if (one.arrived || looked_at++ >= kMostWrong) continue;
       Verdict best;
       for (KnownWay& way : known_) {
-        if (way.is_joined && best.is_sure()) break;
+        if (way.is_joined && best.is_sure() && best.gone >= way.stages.size()) continue;
         take(way);
         follow(one);
         if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
@@ -74,6 +74,7 @@ class Detective {
     }
     bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
     bool is_before(const Verdict& other) const {
+      if (guessed != other.guessed) return other.guessed;
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
       return blame.hop < other.blame.hop;
     }
@@ -233,11 +234,11 @@ class Detective {
       // A movement that should read it there has read something else: it was overwritten before.
       if (is_of(i, stage) && covers(other.from, other.bytes)) break;
       if (!covers(other.to, other.bytes)) continue;
-      const bool its = std::any_of(other.overwritten.begin(), other.overwritten.end(), [&](const Labelled& one) { return journey_.is_of_giver(one.label.operation); });
-      if (!its) continue;
-      if (is_of(i, stage)) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
+      if (!has_some(other.overwritten)) continue;
+      // What it has read is not of the block: it was to be written. Otherwise the place was just used again.
+      if (is_of(i, stage) && !has_some(other.labels)) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && is_of(i, stage - 1)) {
-        // And was read from there in its stead. Otherwise the place was just used again.
+        // And was read from there in its stead.
         const bool last = stage + 1 == way_.size();
         const bool was_read = any_of(stage, i, [&](const Hop& later) {
           return covers(later.from, later.bytes) && (!last || later.to.address + (place.address - later.from.address) == stretch.to);
@@ -250,6 +251,10 @@ class Detective {
              (other.from.address + other.bytes == place.address || other.from.address == place.address + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
+  }
+
+  bool has_some(const std::vector<Labelled>& labels) const {
+    return std::any_of(labels.begin(), labels.end(), [&](const Labelled& one) { return journey_.is_of_giver(one.label.operation); });
   }
 
   // Does it hold for a movement of this stage, from this one on?

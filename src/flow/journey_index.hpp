@@ -1,7 +1,10 @@
 // What the movements of one journey carry, found by the bytes: a large block of small pieces has hundreds of thousands of them.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "flow/journey.hpp"

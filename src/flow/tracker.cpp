@@ -276,6 +276,7 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
   });
   if (own && followed == 0) followed = inferred = bytes;
   if (!whole && followed == bytes) operation(*giver).delivered = true;  // a message is received once
+  if (!whole && followed > 0) operation(*giver).received = true;
   sum.followed += followed;
   sum.inferred += inferred;
   if (delivered_)

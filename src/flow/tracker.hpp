@@ -29,6 +29,7 @@ struct TrackedOperation {
   std::uint32_t order = 0;  // among those of all ranks
   std::uint64_t number = 0;  // of a collective, among those of its rank on its communicator
   bool delivered = false;    // a message: all its bytes were seen to arrive somewhere
+  bool received = false;     // some were
 
   std::uint64_t given_at(std::size_t block) const {
     return given_from + static_cast<std::uint64_t>(shape->gives[block].place - shape->gives[0].place);

@@ -37,7 +37,7 @@ bool Tracker::has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64
   return std::any_of(target_.begin(), target_.end(), [&](const Labelled& one) {
     if (!is_known(one.label.operation)) return false;
     const TrackedOperation& giver = operation(one.label.operation);
-    return giver.ended >= since || (giver.shape->form != trace::IntentionForm::Collective && !giver.delivered);
+    return giver.ended >= since || (giver.shape->form != trace::IntentionForm::Collective && !giver.received);
   });
 }
 

@@ -110,7 +110,9 @@ def wrong(transport, way, shape):
                         continue  # these return a wrong pointer, which loops go on from
                     tried += 1
                     missed += not break_hop(scene, transport, way, size, shape, went, number, kind)
-        scene.check(tried > missed, f"nothing could go wrong: {missed} of {tried} movements did not come again")
+        few = tried * 3 // 4 if transport == "tcp" else tried // 4
+        scene.check(missed <= few, f"too little could go wrong: {missed} of {tried} movements did not come again")
+        scene.remark = f"{tried - missed} of {tried} movements went wrong"
     return test
 
 

@@ -120,6 +120,33 @@ TEST_F(SeenMemoryTest, AStoreThatWasSeenIsBlamedForNothingElse) {
   EXPECT_EQ(writers_at(128, memory.data() + 128), Ranks{});
 }
 
+// A shared window of several ranks: names count from where this rank's part begins, and what is before it is the others'.
+TEST_F(SeenMemoryTest, StoresBeforeTheOwnPartAreForgottenToo) {
+  std::vector<std::uint8_t> memory(256, 0);
+  SeenMemory seen;
+  Mirror mirror(memory.data(), memory.size());
+  seen.mirror(seen.add_region(memory.data(), memory.size()), &mirror, 64);
+  seen.listen(queue(), false);
+  const auto writers_at = [&](std::uint64_t begin) {
+    memory[begin] += 1;
+    std::vector<SeenMemory::Accessed> touches;
+    EXPECT_TRUE(SeenMemory::read_touches(seen.look_there(0, begin, begin + 8).touches, touches));
+    std::vector<std::uint32_t> ranks;
+    for (const auto& one : touches) ranks.push_back(one.rank);
+    return ranks;
+  };
+  using Ranks = std::vector<std::uint32_t>;
+  const auto named = [](std::uint64_t at) { return at - 64; };
+  origin_->add({named(8), 8, 2, kStore});
+  origin_->add({named(0), 256, 3, kStore});
+  for (const std::uint32_t rank : {2u, 3u}) origin_->add({0, 0, rank, kStore});
+  for (const std::uint64_t at : {56, 0, 64, 120}) {
+    EXPECT_EQ(writers_at(at), Ranks{3}) << at;
+    EXPECT_EQ(writers_at(at), Ranks{}) << at;
+  }
+  EXPECT_EQ(writers_at(8), (Ranks{2, 3}));  // the last one is more likely
+}
+
 TEST_F(SeenMemoryTest, AFullQueueMeansEverything) {
   std::vector<std::uint8_t> memory(4096, 0);
   SeenMemory seen;

@@ -90,19 +90,22 @@ void each_listener(const BorderWindow& window, Tell tell) {
   }
 }
 
-// They are told, though not in which call.
+// They are told, though not in which call. (If another thread tells of something before the store is done, it may be forgotten
+// too early. Then its writer is not known; what is seen is not touched by that.)
 void tell_store(const BorderWindow& window, std::uint64_t at, std::uint64_t size) {
   const auto own = static_cast<std::uint32_t>(Session::get().rank());
   each_listener(window, [&](engine::Touches& queue, std::uint64_t offset) { queue.add({at - offset, size, own, engine::kStore}); });
-  g_told_stores.store(true, std::memory_order_relaxed);
 }
 
 // A call follows, by which others may come to know that the stores are done.
 void tell_stores_are_done() {
-  if (!g_told_stores.load(std::memory_order_relaxed) || !g_told_stores.exchange(false, std::memory_order_relaxed)) return;
+  if (!g_told_stores.load(std::memory_order_relaxed) || !g_told_stores.exchange(false, std::memory_order_acquire)) return;
   const auto own = static_cast<std::uint32_t>(Session::get().rank());
+  // Windows that are in the table are not freed meanwhile. Somebody changes it, or a signal handler stores: next time.
+  if (g_table_lock.test_and_set(std::memory_order_acquire)) return g_told_stores.store(true, std::memory_order_release);
   for (const Followed& one : *g_table.load(std::memory_order_acquire))
     each_listener(*one.window, [&](engine::Touches& queue, std::uint64_t) { queue.add({0, 0, own, engine::kStore}); });
+  g_table_lock.clear(std::memory_order_release);
 }
 
 void log_load(const Followed& memory, const SeenMemory::Look& look) {
@@ -150,14 +153,20 @@ void be_quick_in(const Followed& memory) {
   frontends::be_quick_in(quick);
 }
 
+void publish(const Followed& memory, std::uint64_t at, std::uint64_t size) {
+  if (memory.window->segments.empty()) return memory.mirror->publish(at, size);
+  tell_store(*memory.window, at, size);
+  memory.mirror->publish(at, size);
+  g_told_stores.store(true, std::memory_order_release);
+}
+
 void publish() {
   reprise_state& own = state();
   if (own.waiting == 0) return;
   const Stretch store = find(reinterpret_cast<const void*>(own.waiting), own.waiting_size);
   own.waiting = 0;
   if (store.memory && store.memory->mirror) {
-    if (!store.memory->window->segments.empty()) tell_store(*store.memory->window, store.at, store.size);
-    store.memory->mirror->publish(store.at, store.size);
+    publish(*store.memory, store.at, store.size);
     // Whoever listens looks at all of it in every call until it is done, and the next call may be far away.
     constexpr std::uint64_t kLarge = 4096;
     if (store.size >= kLarge) tell_stores_are_done();
@@ -205,6 +214,7 @@ void on_atomic(void* address, reprise_atomic* one) {
   mirror->publish_unhooked(access.at, access.size);
   if (one->kind != REPRISE_ATOMIC_LOAD && !access.memory->window->segments.empty()) tell_store(*access.memory->window, access.at, access.size);
   one->perform(one, mirror->real() + access.at);
+  g_told_stores.store(true, std::memory_order_release);
   const bool is_news = one->kind != REPRISE_ATOMIC_STORE && std::memcmp(one->before, mirror->program() + access.at, one->size) != 0;
   if (is_news) {
     const auto* const before = static_cast<const std::uint8_t*>(one->before);
