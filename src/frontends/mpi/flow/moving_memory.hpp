@@ -2,6 +2,7 @@
 // put some. A question that is asked at each copy within MPI, so it is answered roughly: yes too often, rather than late.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -44,28 +45,39 @@ class OperationMemory {
   Span all_;
 };
 
-// Private memory of the library that bytes were copied to. Pages, and the latest of those that share a place.
+// Private memory of the library that bytes were copied to. Pages; of those that share a set, the latest few.
 class CarriedMemory {
  public:
   void add(const void* to, std::size_t bytes) {
     const std::uintptr_t last = page(to, bytes - 1);
     std::size_t left = kMostPages;
-    for (std::uintptr_t one = page(to, 0); one <= last && left > 0; ++one, --left) pages_[place(one)] = one;
+    for (std::uintptr_t one = page(to, 0); one <= last && left > 0; ++one, --left) {
+      Set& set = sets_[place(one)];
+      if (set[0] == one) continue;
+      const auto old = std::find(set.begin(), set.end() - 1, one);
+      std::move_backward(set.begin(), old, old + 1);
+      set[0] = one;
+    }
   }
   bool has(const void* from, std::size_t bytes) const {
-    const std::uintptr_t first = page(from, 0);
     const std::uintptr_t last = page(from, bytes - 1);
-    return pages_[place(first)] == first || pages_[place(last)] == last;
+    std::size_t left = kMostPages;
+    for (std::uintptr_t one = page(from, 0); one <= last && left > 0; ++one, --left) {
+      const Set& set = sets_[place(one)];
+      if (std::find(set.begin(), set.end(), one) != set.end()) return true;
+    }
+    return false;
   }
 
  private:
-  static constexpr std::size_t kPages = 8192;
+  static constexpr std::size_t kSets = 8192;
   static constexpr std::size_t kMostPages = 4096;
+  using Set = std::array<std::uintptr_t, 4>;  // the latest first
   static std::uintptr_t page(const void* address, std::size_t further) {
     return (reinterpret_cast<std::uintptr_t>(address) + further) >> 12;
   }
-  static std::size_t place(std::uintptr_t page) { return (page * 0x9e3779b97f4a7c15ull >> 40) % kPages; }
-  std::array<std::uintptr_t, kPages> pages_{};
+  static std::size_t place(std::uintptr_t page) { return (page * 0x9e3779b97f4a7c15ull >> 40) % kSets; }
+  std::array<Set, kSets> sets_{};
 };
 
 // Memory that other processes have mapped, too.
