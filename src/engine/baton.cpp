@@ -370,15 +370,28 @@ bool Baton::let_time_pass(bool at_last) {
 
 // Those that are neither asleep nor have come for the baton. `patiently`: nobody else can go on, so also those who
 // sleep, unless only a thread of this process could wake them.
+//
+// One that is on its way may wake others that have already been looked at (the last at a barrier wakes all the rest):
+// so until nobody was on the way, and as many as before are asleep.
 void Baton::await_those_away(bool patiently) const {
   const std::int64_t end = real_time() + kSpins;
-  for (const BatonPlace* const place : places_) {
-    const auto is_awaited = [&] {
-      if (place->state.load(std::memory_order_acquire) != State::Away) return false;
-      const int id = place->kernel_id.load(std::memory_order_relaxed);
-      return patiently ? !task_waits_in_futex(id) : !is_asleep(task_state(id));
-    };
-    while (is_awaited() && real_time() < end) sleep_a_moment(20 * kMicrosecond);
+  const auto is_away = [](const BatonPlace* place) {
+    return place->state.load(std::memory_order_acquire) == State::Away;
+  };
+  const auto is_awaited = [&](const BatonPlace* place) {
+    if (!is_away(place)) return false;
+    const int id = place->kernel_id.load(std::memory_order_relaxed);
+    return patiently ? !task_waits_in_futex(id) : !is_asleep(task_state(id));
+  };
+  std::size_t asleep = 0;
+  for (std::size_t before = places_.size() + 1;; before = asleep) {
+    asleep = 0;
+    bool awaited = false;
+    for (const BatonPlace* const place : places_) {
+      for (; is_awaited(place) && real_time() < end; awaited = true) sleep_a_moment(20 * kMicrosecond);
+      if (is_away(place)) ++asleep;
+    }
+    if (asleep == 0 || (!awaited && asleep == before) || real_time() >= end) return;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -154,6 +155,34 @@ TEST(Baton, IsTakenFromWhoeverSleeps) {
     if (first.empty()) first = threads.log;
     ASSERT_EQ(threads.log, first);
     ASSERT_EQ(threads.log.size(), 9u);
+  }
+}
+
+// The last of them wakes the others, as at a barrier, when these have long been found asleep: nobody goes on before all
+// of them have come back.
+struct Door {
+  std::binary_semaphore opened{0};
+};
+
+TEST(Baton, AllWhomOneWakesComeBackFirst) {
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    Threads threads;
+    std::vector<Door> doors(7);
+    for (char name = 'a'; name < 'i'; ++name)
+      threads.start([&, name] {
+        threads.baton.step_away();
+        if (name == 'h') {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(500);
+          while (std::chrono::steady_clock::now() < end) continue;
+          for (Door& door : doors) door.opened.release();
+        } else {
+          doors[static_cast<std::size_t>(name - 'a')].opened.acquire();
+        }
+        threads.baton.enter();
+        threads.log += name;
+      });
+    threads.join();
+    ASSERT_EQ(threads.log, "abcdefgh") << "repetition " << repeat;
   }
 }
 
