@@ -207,8 +207,12 @@ Launch prepare_solo_launch(const std::vector<std::string>& command, const std::s
   for (const char* prefix : {"PMI_", "PMIX_", "OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_ess_", "HYDRA_", "HYDI_"})
     environment.remove_all(prefix);
   for (const auto& [name, value] : recorded) environment.set(name, value);
-  if (mpi == "openmpi") environment.set("OMPI_MCA_ess_singleton_isolated", "1");  // no daemon beside a singleton
-  if (mpi == "openmpi") environment.set("OMPI_MCA_osc", "^rdma,ucx");  // these make no windows for one process
+  if (mpi == "openmpi") {
+    environment.set("OMPI_MCA_ess_singleton_isolated", "1");  // no daemon beside a singleton
+    // All singletons would have the same directory: one removes it when it ends while another makes its own in it.
+    environment.set("OMPI_MCA_orte_create_session_dirs", "0");
+    environment.set("OMPI_MCA_osc", "^rdma,ucx");  // these make no windows for one process
+  }
   environment.set(kPreload, with_preload(preload_library, environment.get(kPreload)));
   for (const auto& [name, value] : variables) environment.set(name, value);
   return {command, environment.take()};
