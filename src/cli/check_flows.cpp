@@ -36,6 +36,7 @@ std::optional<flow::StrayWrite> stray_write_of(const Violation& violation) {
 
 void name(FlowFinding& finding, const flow::Stage& stage, analyze::SourceLines& lines) {
   finding.rank = stage.rank;
+  finding.movement = report::movement_name(stage.kind);
   analyze::NoteFields fields(*stage.site);
   const analyze::SourceLine* const line = fields.site(lines);
   if (!line) return;
@@ -103,6 +104,7 @@ nlohmann::json FlowFinding::as_json() const {
   if (hop > 0) {
     out["rank"] = rank;
     out["hop"] = hop;
+    out["movement"] = movement;
     out["function"] = function;
     out["module"] = module;
     out["way"] = way;

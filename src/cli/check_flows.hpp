@@ -26,7 +26,7 @@ struct FlowSums {
 struct FlowFinding {
   std::vector<std::string> words;  // lines
   std::string verdict;             // "broken", "misdirected", "unknown"
-  std::string function, module;    // of the movement that is blamed
+  std::string movement, function, module;  // that is blamed
   std::uint32_t rank = 0;
   std::size_t hop = 0;
   std::vector<std::string> way;

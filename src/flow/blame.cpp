@@ -53,10 +53,11 @@ class Detective {
  private:
   struct KnownWay {
     std::vector<Stage> stages;
-    std::vector<std::set<std::uint64_t>> slots;  // where in a slot each stage puts bytes
+    std::vector<std::set<std::uint64_t>> slots;  // where in a slot each stage puts the first of its bytes
     const Journey* from = nullptr;               // null: the same
     bool is_joined = false;                      // of two; no byte has arrived by it
     std::vector<std::optional<bool>> continues;  // by stage, if it was asked
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{};  // of the block, from and to, that have come by it
   };
   // What follows from the way that is supposed.
   struct Verdict {
@@ -66,11 +67,13 @@ class Detective {
     bool guessed = false;     // that a movement was wrong is known from where such movements put other bytes
     bool far = false;         // it has ended far from where it should: perhaps it was to go on
     bool borders = false;     // the movement on which it was not has read what is next to it
+    bool usual = false;       // this part of other blocks has come by this way
     // The way that the bytes were seen on for longer is more likely theirs. Then a movement that was seen to do something
-    // wrong is worth more than one that should have been there, and a way that their neighbours went on more than others.
-    std::tuple<std::size_t, bool, bool, bool, bool, bool, std::size_t> rank() const {
+    // wrong is worth more than one that should have been there, and a way that their neighbours went on, or the same part of
+    // other blocks, more than others.
+    std::tuple<std::size_t, bool, bool, bool, bool, bool, bool, std::size_t> rank() const {
       const bool has_movement = blame.movement != nullptr && !far;
-      return {gone, !guessed, is_sure(), borders, has_movement, !way->is_joined, way->stages.size()};
+      return {gone, !guessed, is_sure(), borders, usual, has_movement, !way->is_joined, way->stages.size()};
     }
     bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
     bool is_before(const Verdict& other) const {
@@ -102,7 +105,10 @@ class Detective {
         known_.push_back({stages, std::vector<std::set<std::uint64_t>>(stages.size()), from, false, {}});
         known = std::prev(known_.end());
       }
-      for (std::size_t i = 0; i < links.size(); ++i) known->slots[i].insert(journey.hops()[links[i].hop].to.address % kSlot);
+      auto& parts = known->parts;
+      if (!parts.empty() && parts.back().second == one.offset) parts.back().second += one.bytes;
+      else parts.emplace_back(one.offset, one.offset + one.bytes);
+      for (std::size_t i = 0; i < links.size(); ++i) known->slots[i].insert(slot_of(journey, journey.hops()[links[i].hop]));
     }
   }
 
@@ -141,14 +147,15 @@ class Detective {
     });
   }
 
+  const std::vector<Stage>& way() const { return taken_->stages; }
+
   std::size_t after(std::uint32_t hop) const { return hop == kNoHop ? journey_.first_hop() : hop + 1; }
 
   void take(KnownWay& way) {
-    way_ = way.stages;
-    way.continues.resize(way_.size());
     taken_ = &way;
+    way.continues.resize(way.stages.size());
     numbers_.clear();
-    for (const Stage& stage : way_) numbers_.push_back(index_.number_of(stage));
+    for (const Stage& stage : way.stages) numbers_.push_back(index_.number_of(stage));
     verdict_ = {};
     verdict_.way = &way;
   }
@@ -158,30 +165,42 @@ class Detective {
   // The movement at this stage that carries the byte on from where `before` has put it.
   std::optional<std::uint32_t> next(std::size_t stage, std::uint64_t source, std::uint32_t before) const {
     const auto* const found = index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
-      return one.before == before && one.hop >= after(before);
+      return one.before == before && one.hop >= after(before) && leads_on(stage, one.hop);
     });
     return found ? std::optional(found->hop) : std::nullopt;
   }
 
+  // Not to another rank: what is used again for another message may have kept the label of bytes that nobody was seen to
+  // overwrite there.
+  bool leads_on(std::size_t stage, std::uint32_t hop) const {
+    const Place& to = journey_.hops()[hop].to;
+    if (to.kind != Place::Kind::Stream || stage + 1 >= way().size()) return true;
+    const auto reader = index_.reader_of(to.number);
+    return !reader || *reader == way()[stage + 1].rank;
+  }
+
   std::size_t stages_gone(const Stretch& stretch) const {
     std::uint32_t before = kNoHop;
-    for (std::size_t stage = 0; stage < way_.size(); ++stage) {
+    for (std::size_t stage = 0; stage < way().size(); ++stage) {
       const auto hop = next(stage, stretch.from, before);
       if (!hop) return stage;
       before = *hop;
     }
-    return way_.size();
+    return way().size();
   }
 
   void follow(const Stretch& stretch) {
     verdict_.gone = stages_gone(stretch);
+    verdict_.usual = std::any_of(taken_->parts.begin(), taken_->parts.end(), [&](const auto& part) {
+      return part.first <= stretch.offset && stretch.offset < part.second;
+    });
     std::uint32_t before = kNoHop;
-    for (std::size_t stage = 0; stage < way_.size(); ++stage) {
+    for (std::size_t stage = 0; stage < way().size(); ++stage) {
       const auto hop = next(stage, stretch.from, before);
       if (!hop) return stops_before(stage, stretch, before);
       const Hop& movement = journey_.hops()[*hop];
       if (movement.wrong) return accuse(Blame::Kind::Packing, stage, &movement, stretch);
-      const bool last = stage + 1 == way_.size();
+      const bool last = stage + 1 == way().size();
       if (!last && !is_regular(movement, stage, stretch)) return accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
       before = *hop;
     }
@@ -198,12 +217,12 @@ class Detective {
         const Hop& other = hops[i];
         const bool over = other.to.kind == movement.to.kind && other.to.number == movement.to.number && other.to.address <= stretch.to &&
                           stretch.to < other.to.address + other.bytes;
-        if (over) return accuse(Blame::Kind::Overwritten, way_.size() - 1, &other, stretch);
+        if (over) return accuse(Blame::Kind::Overwritten, way().size() - 1, &other, stretch);
       }
     }
     const std::uint64_t distance = movement.to.address > stretch.to ? movement.to.address - stretch.to : stretch.to - movement.to.address;
     verdict_.far = movement.to.kind != Place::Kind::Private || movement.to.number != journey_.delivery().to || distance > kNear + journey_.bytes();
-    accuse(Blame::Kind::Misplaced, way_.size() - 1, &movement, stretch);
+    accuse(Blame::Kind::Misplaced, way().size() - 1, &movement, stretch);
   }
 
   std::uint32_t before_of(const Hop& hop, std::uint64_t source) const {
@@ -239,16 +258,18 @@ class Detective {
       if (is_of(i, stage) && !has_some(other.labels)) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && is_of(i, stage - 1)) {
         // And was read from there in its stead.
-        const bool last = stage + 1 == way_.size();
+        const bool last = stage + 1 == way().size();
         const bool was_read = any_of(stage, i, [&](const Hop& later) {
           return covers(later.from, later.bytes) && (!last || later.to.address + (place.address - later.from.address) == stretch.to);
         });
         if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
+    // What is next to it in the block as well: the place may be used again for another part.
     verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
-      return other.from.kind == place.kind && other.from.number == place.number &&
-             (other.from.address + other.bytes == place.address || other.from.address == place.address + stretch.bytes);
+      if (other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
+      return (other.from.address + other.bytes == place.address && last_offset(other) + 1 == stretch.offset) ||
+             (other.from.address == place.address + stretch.bytes && first_offset(other) == stretch.offset + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
   }
@@ -347,7 +368,7 @@ class Detective {
     for (const Stretch& one : journey_.stretches()) {
       if (yes + no >= kMostArrived) break;
       const auto links = one.arrived ? journey_.way(one.hop, one.from) : std::vector<Link>();
-      if (links.size() != way_.size() || !is_of(links[stage].hop, stage)) {
+      if (links.size() != way().size() || !is_of(links[stage].hop, stage)) {
         before = nullptr;
         continue;
       }
@@ -382,7 +403,7 @@ class Detective {
 
   // Has another place of the library put the byte with this offset so far from it, as parts of blocks are?
   bool is_beside(const Hop& movement, std::size_t stage, std::uint64_t target, std::uint64_t distance, std::uint64_t offset) const {
-    for (const std::uint32_t number : index_.stages_like(way_[stage])) {
+    for (const std::uint32_t number : index_.stages_like(way()[stage])) {
       const auto other = address_at(number, offset, &movement);
       if (other && other->kind == movement.to.kind && other->number == movement.to.number && other->address == target + distance) return true;
     }
@@ -403,13 +424,20 @@ class Detective {
   }
 
   // Of the same way only: what the library puts before the bytes depends on what is done with them next.
-  bool fits_slot(const Hop& movement, std::size_t stage) const { return taken_->slots[stage].contains(movement.to.address % kSlot); }
+  bool fits_slot(const Hop& movement, std::size_t stage) const { return taken_->slots[stage].contains(slot_of(journey_, movement)); }
+
+  // Behind what the library puts before them.
+  static std::uint64_t slot_of(const Journey& journey, const Hop& movement) {
+    const auto first = std::find_if(movement.labels.begin(), movement.labels.end(),
+                                    [&](const Labelled& one) { return journey.is_of_giver(one.label.operation); });
+    return (movement.to.address + (first == movement.labels.end() ? 0 : first->at)) % kSlot;
+  }
 
   void accuse(Blame::Kind kind, std::size_t stage, const Hop* movement, const Stretch& stretch) {
     Blame& found = verdict_.blame;
     found.kind = kind;
     found.hop = stage + 1;
-    found.stage = way_[stage];
+    found.stage = way()[stage];
     found.movement = movement;
     found.offset = stretch.offset;
   }
@@ -419,7 +447,6 @@ class Detective {
   std::deque<KnownWay> known_;
   // The one that is supposed.
   KnownWay* taken_ = nullptr;
-  std::vector<Stage> way_;
   std::vector<std::uint32_t> numbers_;  // of its stages
   Verdict verdict_;
   Verdict chosen_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -58,6 +59,12 @@ class JourneyIndex {
     return right == all.end() || (end > source ? 0 : source - end) <= right->source - source ? &*left : &*right;
   }
 
+  // Who reads from a stream; none: nobody has yet.
+  std::optional<std::uint32_t> reader_of(std::uint32_t stream) const {
+    const auto found = readers_.find(stream);
+    return found == readers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
   // The stretch that the byte is part of; none: it is not of the block.
   const Stretch* stretch_with(std::uint64_t source) const;
 
@@ -74,6 +81,7 @@ class JourneyIndex {
   std::vector<std::uint32_t> stages_;  // by movement
   std::vector<Pieces> carried_;        // by stage
   std::vector<const Stretch*> by_source_;
+  std::map<std::uint32_t, std::uint32_t> readers_;  // by stream
 };
 
 }  // namespace reprise::flow

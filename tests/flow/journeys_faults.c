@@ -1,25 +1,29 @@
 // Stands before everything that moves bytes, because it is part of the program, and makes one movement wrong that the MPI library
 // wants: as if it had asked for the wrong thing. Whoever stands behind sees what it asks for.
 //
-//     FAULTY_COPY=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER
+//     FAULTY_COPY=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER:HEADER
 //
 // FAULTY_TOLD=FILE: the file is there afterwards if something went wrong; not every movement comes in every run.
 //
 // The NUMBERth movement of so many bytes (0: any number) of this rank that is asked for at this place, while the fault is armed. KIND:
-// to (another place), from (the same), direction, size, long, dropped. (A copy in the wrong direction also returns the wrong pointer, so where the
-// library uses what memcpy returns, this breaks more than the copy.)
+// to (another place), from (the same), direction, size, long, dropped. HEADER bytes before the message's own are the library's: they are
+// moved as they should be, or nothing that follows would be understood.
 #define _GNU_SOURCE
 #include "journeys_faults.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { kShift = 8 };
@@ -31,6 +35,7 @@ static struct {
   uintptr_t offset;
   size_t bytes;
   int number;
+  size_t header;
 } g_fault;
 static int g_is_this_rank;
 static volatile int g_armed;
@@ -38,10 +43,12 @@ static int g_seen;
 
 void prepare_fault(int rank) {
   const char* const wanted = getenv("FAULTY_COPY");
-  unsigned long offset = 0, bytes = 0;
-  if (wanted && sscanf(wanted, "%15[^:]:%d:%127[^:]:%lu:%lu:%d", g_fault.kind, &g_fault.rank, g_fault.module, &offset, &bytes, &g_fault.number) == 6) {
+  unsigned long offset = 0, bytes = 0, header = 0;
+  if (wanted && sscanf(wanted, "%15[^:]:%d:%127[^:]:%lu:%lu:%d:%lu", g_fault.kind, &g_fault.rank, g_fault.module, &offset, &bytes, &g_fault.number,
+                       &header) == 7) {
     g_fault.offset = offset;
     g_fault.bytes = bytes;
+    g_fault.header = header;
     g_is_this_rank = g_fault.rank == rank;
   }
 }
@@ -57,7 +64,7 @@ static int is_now(void) {
 
 // Is it the one that is to go wrong?
 static int is_it(size_t bytes, const void* caller) {
-  if (!g_armed || (g_fault.bytes != 0 && bytes != g_fault.bytes) || bytes < 2) return 0;
+  if (!g_armed || (g_fault.bytes != 0 && bytes != g_fault.bytes) || bytes <= g_fault.header + 1) return 0;
   Dl_info info;
   if (!dladdr(caller, &info) || !info.dli_fname) return 0;
   const char* const slash = strrchr(info.dli_fname, '/');
@@ -78,28 +85,82 @@ static void* next_one(const char* name, const char* hidden) {
   return dlsym(from, name);
 }
 
+// A copy to another place, or in the wrong direction, gives another pointer than the library expects, which may go on from there: it
+// would be wrong in more than this copy. So that it is still the library who calls, its pointer is put right behind the call: by a trap
+// in its own code, once.
+static struct {
+  unsigned char* at;
+  unsigned char code[4];
+  size_t size;
+  void* result;
+} g_return;
+
+static void write_code(unsigned char* to, const unsigned char* code, size_t size) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)to & -page;
+  mprotect((void*)first, ((uintptr_t)to + size - first + page - 1) & -page, PROT_READ | PROT_WRITE | PROT_EXEC);
+  for (size_t i = 0; i < size; ++i) ((volatile unsigned char*)to)[i] = code[i];
+  __builtin___clear_cache((char*)to, (char*)to + size);
+}
+
+static void put_right(int signal, siginfo_t* info, void* context) {
+  ucontext_t* const state = context;
+  (void)signal, (void)info;
+#if defined(__aarch64__)
+  state->uc_mcontext.regs[0] = (uintptr_t)g_return.result;
+#elif defined(__x86_64__)
+  state->uc_mcontext.gregs[REG_RAX] = (greg_t)g_return.result;
+  state->uc_mcontext.gregs[REG_RIP] = (greg_t)g_return.at;
+#else
+#error "another architecture: where is a function's result?"
+#endif
+  write_code(g_return.at, g_return.code, g_return.size);
+}
+
+static void return_there(void* result, const void* caller) {
+#if defined(__aarch64__)
+  static const unsigned char trap[] = {0x00, 0x00, 0x20, 0xd4};  // brk #0
+#else
+  static const unsigned char trap[] = {0xcc};  // int3
+#endif
+  struct sigaction action = {0};
+  action.sa_sigaction = put_right;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGTRAP, &action, NULL);
+  g_return.at = (unsigned char*)caller;
+  g_return.size = sizeof trap;
+  g_return.result = result;
+  for (size_t i = 0; i < sizeof trap; ++i) g_return.code[i] = g_return.at[i];
+  write_code(g_return.at, trap, sizeof trap);
+}
+
 typedef void* (*Copy)(void*, const void*, size_t);
 static Copy g_memcpy, g_memmove;
 
-static inline __attribute__((always_inline)) void* copy(Copy next, void* to, const void* from, size_t bytes, const void* caller) {
-  if (__builtin_expect(g_armed, 0) && is_it(bytes, caller)) {
-    const size_t shift = shift_of(bytes);
-    if (fails_by("dropped")) return to;
-    if (fails_by("to")) return next((char*)to + shift, from, bytes - shift);
-    if (fails_by("from")) return next(to, (const char*)from + shift, bytes - shift);
-    if (fails_by("size")) return next(to, from, bytes - shift);
-    if (fails_by("long")) return next(to, from, bytes + shift);
-    if (fails_by("direction")) return next((void*)from, to, bytes);
-  }
-  return next(to, from, bytes);
-}
-
-// A byte at a time, until the next one is known.
+// A byte at a time, seen by nobody.
 static void* copy_slowly(void* to, const void* from, size_t bytes) {
   volatile char* out = to;
   const volatile char* in = from;
   for (size_t i = 0; i < bytes; ++i) out[i] = in[i];
   return to;
+}
+
+static inline __attribute__((always_inline)) void* copy(Copy next, void* to, const void* from, size_t bytes, const void* caller) {
+  if (__builtin_expect(g_armed, 0) && is_it(bytes, caller)) {
+    const size_t header = g_fault.header;
+    const size_t shift = shift_of(bytes - header);
+    if (fails_by("size")) return next(to, from, bytes - shift);
+    if (fails_by("long")) return next(to, from, bytes + shift);
+    copy_slowly(to, from, header);
+    if (fails_by("dropped")) return to;
+    return_there(to, caller);
+    to = (char*)to + header;
+    from = (const char*)from + header;
+    bytes -= header;
+    if (fails_by("to")) return next((char*)to + shift, from, bytes - shift);
+    if (fails_by("from")) return next(to, (const char*)from + shift, bytes - shift);
+    if (fails_by("direction")) return next((void*)from, to, bytes);
+  }
+  return next(to, from, bytes);
 }
 
 // The call is the last thing: the library is still who has called.
@@ -138,42 +199,65 @@ ssize_t process_vm_readv(pid_t process, const struct iovec* own, unsigned long o
 
 typedef ssize_t (*Vector)(int, const struct iovec*, int);
 
-// Other bytes than those that were meant, but as many: otherwise nothing that follows would be understood.
-static const struct iovec* shifted(const struct iovec* pieces, int count, const void* caller) {
-  static struct iovec room[16];
-  for (int i = 0; i < count && count <= 16; ++i) {
-    if (!is_it(pieces[i].iov_len, caller)) continue;
-    memcpy(room, pieces, sizeof *room * (size_t)count);
-    room[i].iov_base = (char*)room[i].iov_base + kShift;
-    return room;
+// As many bytes as were meant, or nothing that follows would be understood: what is written goes on behind the end of one of its pieces,
+// and what is read there goes nowhere. `most`: so many bytes are there to be read.
+enum { kMostPieces = 16 };
+static struct iovec g_pieces[kMostPieces + 2];
+
+static int shifted(const struct iovec* pieces, int count, size_t most, int reads, const void* caller) {
+  static char nowhere[kShift];
+  for (int i = 0; i < count && count <= kMostPieces; ++i) {
+    const size_t bytes = most < pieces[i].iov_len ? most : pieces[i].iov_len;
+    most -= bytes;
+    if (bytes <= g_fault.header + kShift || !is_it(bytes, caller)) continue;
+    char* const base = (char*)pieces[i].iov_base + g_fault.header;
+    int made = 0;
+    for (int j = 0; j < i; ++j) g_pieces[made++] = pieces[j];
+    if (g_fault.header) g_pieces[made++] = (struct iovec){pieces[i].iov_base, g_fault.header};
+    g_pieces[made++] = (struct iovec){base + kShift, bytes - g_fault.header - (reads ? kShift : 0)};
+    if (reads) g_pieces[made++] = (struct iovec){nowhere, kShift};
+    for (int j = i + 1; j < count; ++j) g_pieces[made++] = pieces[j];
+    return made;
   }
-  return pieces;
+  return 0;
 }
 
 ssize_t writev(int fd, const struct iovec* pieces, int count) {
   static Vector next;
   if (!next) next = (Vector)next_one("writev", "hidden-sockets");
-  return next(fd, g_armed ? shifted(pieces, count, __builtin_return_address(0)) : pieces, count);
+  const int made = g_armed ? shifted(pieces, count, SIZE_MAX, 0, __builtin_return_address(0)) : 0;
+  return made ? next(fd, g_pieces, made) : next(fd, pieces, count);
+}
+
+static size_t waiting(int fd) {
+  static int bytes;
+  return ioctl(fd, FIONREAD, &bytes) == 0 ? (size_t)bytes : 0;
 }
 
 ssize_t readv(int fd, const struct iovec* pieces, int count) {
   static Vector next;
   if (!next) next = (Vector)next_one("readv", "hidden-sockets");
-  return next(fd, g_armed ? shifted(pieces, count, __builtin_return_address(0)) : pieces, count);
+  const int made = g_armed ? shifted(pieces, count, waiting(fd), 1, __builtin_return_address(0)) : 0;
+  return made ? next(fd, g_pieces, made) : next(fd, pieces, count);
 }
 
+// Fewer bytes than were asked for: the library comes for the rest.
 typedef ssize_t (*Receive)(int, void*, size_t, int);
 ssize_t recv(int fd, void* to, size_t bytes, int flags) {
   static Receive next;
   if (!next) next = (Receive)next_one("recv", "hidden-sockets");
-  return next(fd, is_it(bytes, __builtin_return_address(0)) ? (char*)to + kShift : to, bytes, flags);
+  if (!g_armed || g_fault.header) return next(fd, to, bytes, flags);
+  const size_t there = waiting(fd);
+  if (!is_it(there < bytes ? there : bytes, __builtin_return_address(0))) return next(fd, to, bytes, flags);
+  return next(fd, (char*)to + kShift, (there < bytes ? there : bytes) - kShift, flags);
 }
 
 typedef ssize_t (*Send)(int, const void*, size_t, int);
 ssize_t send(int fd, const void* from, size_t bytes, int flags) {
   static Send next;
   if (!next) next = (Send)next_one("send", "hidden-sockets");
-  return next(fd, is_it(bytes, __builtin_return_address(0)) ? (const char*)from + kShift : from, bytes, flags);
+  if (g_fault.header || !is_it(bytes, __builtin_return_address(0))) return next(fd, from, bytes, flags);
+  return next(fd, (const char*)from + kShift, bytes - kShift, flags);
 }
 
 // UCX's callbacks for packing: one block of what was packed is that of before.

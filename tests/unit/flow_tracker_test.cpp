@@ -232,29 +232,60 @@ TEST(FlowBlame, TheFirstWrongMovementIsNamed) {
     }
 }
 
+// So many messages, of which the last one may go wrong, and what is found out about it.
+class Messages {
+ public:
+  explicit Messages(std::uint32_t count, std::uint64_t bytes = 128) : count_(count), trail_(deliveries(count)), world_(bytes, &trail_) {
+    trail_.watch(world_.tracker);
+  }
+
+  // How the library moves one of them.
+  template <class Move>
+  void each(Move move) {
+    for (std::uint32_t message = 1; message <= count_; ++message) {
+      world_.begin_receive();
+      world_.begin_send();
+      move(world_, message == count_);
+      world_.end_send();
+      world_.end_receive();
+    }
+  }
+  const Journey& last() const { return *trail_.find(delivery(count_)); }
+  Blame blame() const {
+    std::vector<const Journey*> related;
+    for (std::uint32_t message = 1; message < count_; ++message) related.push_back(trail_.find(delivery(message)));
+    return find_blame(last(), related);
+  }
+
+ private:
+  static Delivery delivery(std::uint32_t message) { return {0, message, 0, 1, message, 0}; }
+  static std::set<Delivery> deliveries(std::uint32_t count) {
+    std::set<Delivery> all;
+    for (std::uint32_t message = 1; message <= count; ++message) all.insert(delivery(message));
+    return all;
+  }
+
+  std::uint32_t count_;
+  Trail trail_;
+  World world_;
+};
+
 // Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
 // which nobody is an example, are not.
 TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
-  const Delivery only{0, 1, 0, 1, 1, 0};
-  Trail trail({only});
-  World world(128, &trail);
-  trail.watch(world.tracker);
-  world.begin_receive();
-  world.begin_send();
-  world.move(0, kShared, kGiven, 56, "pack");
-  world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
-  world.move(0, kShared + 512, kGiven + 64, 8, "pack a part");
-  world.move(0, kShared + 520, kGiven + 72, 56, "pack");
-  world.move(1, kOther, kShared + 0x1000, 56, "store");
-  world.move(1, kTaken, kOther, 56, "unpack");
-  world.move(1, kTaken + 56, kOther + 56, 8, "unpack");
-  world.move(1, kTaken + 64, kShared + 0x1000 + 512, 8, "unpack");
-  world.move(1, kTaken + 72, kShared + 0x1000 + 520, 56, "unpack");
-  world.end_send();
-  world.end_receive();
-  const Journey* const journey = trail.find(only);
-  ASSERT_TRUE(journey);
-  const Blame blame = find_blame(*journey, {});
+  Messages messages(1);
+  messages.each([](World& world, bool) {
+    world.move(0, kShared, kGiven, 56, "pack");
+    world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+    world.move(0, kShared + 512, kGiven + 64, 8, "pack a part");
+    world.move(0, kShared + 520, kGiven + 72, 56, "pack");
+    world.move(1, kOther, kShared + 0x1000, 56, "store");
+    world.move(1, kTaken, kOther, 56, "unpack");
+    world.move(1, kTaken + 56, kOther + 56, 8, "unpack");
+    world.move(1, kTaken + 64, kShared + 0x1000 + 512, 8, "unpack");
+    world.move(1, kTaken + 72, kShared + 0x1000 + 520, 56, "unpack");
+  });
+  const Blame blame = messages.blame();
   EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
   EXPECT_EQ(blame.hop, 2u);
   EXPECT_EQ(blame.of, 3u);
@@ -262,20 +293,69 @@ TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
   EXPECT_EQ(blame.offset, 56u);
 }
 
+// The first part waits for its receive and is stored meanwhile, the second does not: the first is to be stored, though the other
+// bytes of its block have not been.
+TEST(FlowBlame, APartGoesAsTheSamePartOfOtherBlocks) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 64, "pack");
+    if (!last) world.move(1, kOther, kShared + 0x1000, 64, "store");
+    world.move(0, kShared + 512, kGiven + 64, 64, "pack");
+    world.move(1, kTaken, kOther, 64, "unpack");
+    world.move(1, kTaken + 64, kShared + 0x1000 + 512, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 3u);
+  EXPECT_EQ(*blame.stage.site, "store");
+}
+
+// What is sent begins too late, and then the place of the bytes before it is used for a message to somebody else, whose bytes
+// nobody has seen being put there.
+TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
+  Messages messages(2);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    const std::uint64_t left_out = last ? 8 : 0;
+    world.move(0, kOther, kGiven, 128, "pack");
+    const std::uint64_t bytes = 128 - left_out;
+    world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther + left_out, sent, bytes, "10.0.0.1:5 10.0.0.2:7"));
+    world.tracker.add(1, world.transfer(IntentionRecord::Heard, kOther, sent, bytes, "10.0.0.2:7 10.0.0.1:5"));
+    sent += bytes;
+    if (last) {
+      world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther, 0, 8, "10.0.0.1:6 10.0.0.1:8"));
+      world.tracker.add(0, world.transfer(IntentionRecord::Heard, kOther + 4096, 0, 8, "10.0.0.1:8 10.0.0.1:6"));
+    }
+    world.move(1, kTaken, kOther, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 4u);
+  EXPECT_EQ(*blame.stage.site, "socket");
+}
+
+// A header is moved with the bytes, and is where it should be; they are not.
+TEST(FlowBlame, BytesBehindAHeaderMayBeMisplaced) {
+  Messages messages(3, 64);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared + 8, kGiven, 64, "pack");
+    if (last) world.move(1, kOther + 16, kShared + 0x1000 + 8, 56, "store");
+    else world.move(1, kOther, kShared + 0x1000, 72, "store");
+    world.move(1, kTaken, kOther + 8, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(*blame.stage.site, "store");
+}
+
 TEST(FlowBlame, NobodyIsBlamedIfNoWayIsKnown) {
-  const Delivery only{0, 1, 0, 1, 1, 0};
-  Trail trail({only});
-  World world(128, &trail);
-  trail.watch(world.tracker);
-  world.begin_receive();
-  world.begin_send();
-  world.move(0, kShared, kGiven, 128, "pack");
-  world.end_send();
-  world.end_receive();
-  const Journey* const journey = trail.find(only);
-  ASSERT_TRUE(journey);
-  EXPECT_EQ(find_blame(*journey, {}).kind, Blame::Kind::Unknown);
-  EXPECT_TRUE(ways_of(*journey).empty());
+  Messages messages(1);
+  messages.each([](World& world, bool) { world.move(0, kShared, kGiven, 128, "pack"); });
+  EXPECT_EQ(messages.blame().kind, Blame::Kind::Unknown);
+  EXPECT_TRUE(ways_of(messages.last()).empty());
 }
 
 }  // namespace
