@@ -1,4 +1,5 @@
-// What C++ programs do in windows: std::atomic in shared memory, objects that others put into, algorithms of the standard library.
+// What C++ programs do in windows: all that programs in C do, std::atomic in shared memory, objects that others put into,
+// algorithms of the standard library.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -7,11 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "common.h"
+#include "access_kinds.h"
 
 namespace {
-
-constexpr int kRounds = 60;
 
 class Window {
  public:
@@ -53,6 +52,7 @@ struct Particle {
   double place[3];
   int owner;
   bool alive;
+  bool unused;  // no bytes that nobody sets: they are put, too
   unsigned short weight;
 };
 
@@ -88,7 +88,7 @@ void particles() {
   const Window window(kCount * sizeof(Particle), false);
   auto* const own = window.as<Particle>();
   for (int round = 0; round < kRounds; ++round) {
-    const Particle mine{{round * 1.0, world_rank * 2.0, round * 0.25}, world_rank, round % 3 != 0, static_cast<unsigned short>(round * 7)};
+    const Particle mine{{round * 1.0, world_rank * 2.0, round * 0.25}, world_rank, round % 3 != 0, false, static_cast<unsigned short>(round * 7)};
     window.put(&mine, sizeof mine, (world_rank + 1 + round) % world_size, static_cast<std::size_t>(round * 11 % kCount) * sizeof mine);
     const auto living = std::count_if(own, own + kCount, [](const Particle& one) { return one.alive; });
     const double weight = std::accumulate(own, own + kCount, 0.0, [](double sum, const Particle& one) { return sum + one.weight * one.place[2]; });
@@ -102,11 +102,8 @@ void particles() {
   }
 }
 
+constexpr kind kAllKinds[] = {ACCESS_KINDS, {"locks", locks}, {"particles", particles}};
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  start(&argc, &argv);
-  locks();
-  particles();
-  finish();
-}
+int main(int argc, char** argv) { return run_access(argc, argv, kAllKinds, std::size(kAllKinds)); }

@@ -5,7 +5,8 @@ module fortran_support
   use, intrinsic :: iso_fortran_env, only: int16, int64
   implicit none
   integer, private :: out_unit
-  integer(int64), private :: digest = 1469598103_int64
+  integer(int64), parameter, private :: empty = 1469598103_int64
+  integer(int64), private :: digest = empty
 contains
 
   subroutine open_output(rank)
@@ -22,6 +23,13 @@ contains
     character(len=*), intent(in) :: text
     write (out_unit, '(a)') text
     flush (out_unit)
+  end subroutine
+
+  ! A part of a program, with a heading and a digest of its own.
+  subroutine begin(part)
+    character(len=*), intent(in) :: part
+    digest = empty
+    call say('-- '//part)
   end subroutine
 
   ! Order-dependent: the same values in another order give another digest.

@@ -9,27 +9,32 @@ from pathlib import Path
 
 import onesided
 import shmem as symmetric
-from families import differs
+from families import TRIES, differs
 from harness import SOURCES, Case, Failure, Skip, mpi_environment
 
 RANKS = 3
-KINDS = ["spin", "steal", "shared", "race", "atomics", "copies", "vectors", "create", "mixed"]  # arguments of tests/programs/access.c
+# What a program does, by its arguments: the paper's Listing 1 and racy programs of each kind, in every language; then what only some have.
+EVERYWHERE = ["spin", "steal", "race", "atomics", "copies", "vectors"]
+C_KINDS = EVERYWHERE + ["shared", "create", "mixed"]  # tests/programs/access_kinds.h
+DETERMINISTIC = "together"  # of OpenSHMEM: collectives
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 COMPILERS = ["gcc", "clang"]
+# The end of a source's name: the word of `reprise`, the wrapper, and what tells that wrapper its compiler.
 WRAPPERS = {".c": ("cc", "mpicc", "CC"), ".cpp": ("c++", "mpicxx", "CXX"), ".f90": ("fc", "mpifort", "FC")}
 C = {"gcc": "gcc", "clang": "clang"}
-BEHIND = {"mpicc": C, "oshcc": C, "mpicxx": {"gcc": "g++", "clang": "clang++"}, "mpifort": {"gcc": "gfortran"}}
+CXX = {"gcc": "g++", "clang": "clang++"}
+BEHIND = {"mpicc": C, "oshcc": C, "mpicxx": CXX, "oshc++": CXX, "mpifort": {"gcc": "gfortran"}}
 
 
 def wrapped(scene, source, compiler, wrapper=None):
     """(the words of `reprise cc`, the environment that chooses the compiler behind the MPI's own wrapper)"""
-    command, usual, variable = WRAPPERS[Path(source).suffix]
+    command, usual, variable = WRAPPERS[".cpp" if wrapper == "oshc++" else Path(source).suffix]
     name = wrapper or f"{usual}.{scene.case.mpi}"
     wrapper = wrapper or usual
     behind = BEHIND[wrapper][compiler]
     if not shutil.which(behind):
         raise Skip(f"{behind} is not installed")
-    prefix = "OSHMEM" if wrapper == "oshcc" else "OMPI" if scene.case.mpi == "openmpi" else "MPICH"
+    prefix = "OSHMEM" if wrapper.startswith("osh") else "OMPI" if scene.case.mpi == "openmpi" else "MPICH"
     return [scene.settings.reprise, command, "--wrap", name], {f"{prefix}_{variable}": behind}
 
 
@@ -37,8 +42,8 @@ def compiled(scene, source, compiler, level, name=None, more=(), wrapper=None):
     words, env = wrapped(scene, source, compiler, wrapper)
     target = scene.dir / (name or f"{Path(source).stem}{level}-{compiler}")
     with_support = [SOURCES / "fortran_support.f90", "-J", scene.dir] if source.endswith(".f90") else []
-    standard = ["-std=c++20"] if source.endswith(".cpp") else []
-    command = [*words, level, "-g", *standard, "-o", target, *with_support, SOURCES / source, *more]
+    language = ["-std=c++20"] if source.endswith(".cpp") else ["-x", "c++"] if wrapper == "oshc++" else []
+    command = [*words, level, "-g", *language, "-o", target, *with_support, SOURCES / source, *more]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=os.environ | env, cwd=scene.dir)
     if done.returncode != 0 or done.stderr.strip():
         raise Failure(f"$ {shlex.join(map(str, command))}\n{done.stderr}")
@@ -50,49 +55,63 @@ def launch(scene, program, *words, ranks=RANKS):
     return [launcher, *(["--mca", "osc", "^rdma"] if scene.case.mpi == "openmpi" else []), *rest]
 
 
-def each_alone(scene, commands):
-    """All ranks side by side, and one of them alone; two recordings per unit of --repeat, of one command after the other."""
+def by_kind(outputs):
+    """{kind: what the ranks gave for it}"""
+    kinds = {}
+    for name, text in sorted(outputs.items()):
+        for part in text.split(b"-- ")[1:]:
+            kinds.setdefault(part.split(b"\n", 1)[0].decode(), []).append((name, part))
+    return kinds
+
+
+def each_alone(scene, command, kinds):
+    """
+    All ranks side by side and one of them alone, two recordings per unit of --repeat. The recordings of each kind are
+    not all alike, or the replays would prove nothing.
+    """
+    first, same = None, set(kinds)
     for turn in range(2 * scene.settings.repeat):
-        what, command = commands[turn % len(commands)]
         shutil.rmtree(scene.dir / "trace", ignore_errors=True)
         result, recorded = scene.record(command, words=("--data", "all", "--fidelity", "access"))
-        scene.check_status(result, 0, f"{what}: record")
+        scene.check_status(result, 0, "record")
+        scene.check(len(recorded) == RANKS, "record: output files are missing", result)
         replay, outputs = scene.side_by_side("all")
-        scene.check_status(replay, 0, f"{what}: all ranks side by side")
-        scene.check_same(recorded, outputs, f"{what}: all ranks side by side", replay)
-        rank = turn % RANKS
-        replay, outputs = scene.solo(rank)
-        scene.check_status(replay, 0, f"{what}: rank {rank} alone")
-        scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"]}, outputs, f"{what}: rank {rank} alone", replay)
+        scene.check_status(replay, 0, "all ranks side by side")
+        scene.check_same(recorded, outputs, "all ranks side by side", replay)
+        if turn % 5 == 0:
+            rank = turn // 5 % RANKS
+            replay, outputs = scene.solo(rank)
+            scene.check_status(replay, 0, f"rank {rank} alone")
+            scene.check_same({f"out-{rank}.txt": recorded[f"out-{rank}.txt"]}, outputs, f"rank {rank} alone", replay)
+        now = by_kind(recorded)
+        first = first or now
+        same -= {kind for kind in kinds if now[kind] != first[kind]}
+    tries = 0
+    while same and (tries := tries + 1) <= TRIES:
+        _, outputs = scene.plain(command)
+        same -= {kind for kind in same if by_kind(outputs)[kind] != first[kind]}
+    scene.check(not same, f"not nondeterministic here: {', '.join(sorted(same))}")
 
 
-def each_level(scene, source, compiler, first, *words, more=(), wrapper=None, start=launch):
-    """Every level of optimisation in turn, beginning with another one for each kind."""
-    levels = [LEVELS[(first + i) % len(LEVELS)] for i in range(len(LEVELS))]
-    program = lambda level: compiled(scene, source, compiler, level, more=more, wrapper=wrapper)
-    commands = [(f"{compiler} {level}", start(scene, program(level), *words)) for level in levels]
-    differs(scene, commands[0][1], RANKS)
-    each_alone(scene, commands)
-    scene.remark = f"{compiler} {' '.join(levels)}"
-
-
-def kind(name, number, compiler):
-    return lambda scene: each_level(scene, "access.c", compiler, number + COMPILERS.index(compiler) * 2, name)
+def at_level(source, compiler, level, kinds, more=(), wrapper=None, start=None):
+    def function(scene):
+        program = compiled(scene, source, compiler, level, more=more, wrapper=wrapper)
+        each_alone(scene, (start or launch)(scene, program, *kinds), [kind for kind in kinds if kind != DETERMINISTIC])
+    return function
 
 
 def threads(scene):
-    each_level(scene, "access_threads.c", "gcc", 2, more=("-pthread",))
-
-
-def language(source, compiler, first):
-    return lambda scene: each_level(scene, source, compiler, first)
+    for level in LEVELS[1:3]:
+        command = launch(scene, compiled(scene, "access_threads.c", "gcc", level, more=("-pthread",)))
+        differs(scene, command, RANKS)
+        each_alone(scene, command, ())
 
 
 def some(scene):
     """The values of some ranks only; the others have no copy of their windows."""
     program = compiled(scene, "access.c", "gcc", "-O2")
     for ranks in ("1", "0,2"):
-        for name in KINDS:
+        for name in C_KINDS:
             shutil.rmtree(scene.dir / "trace", ignore_errors=True)
             result, recorded = scene.record(launch(scene, program, name), words=("--data", ranks, "--fidelity", "access"))
             scene.check_status(result, 0, f"{name}, record")
@@ -133,10 +152,6 @@ def launch_shmem(scene, program, *words, ranks=RANKS):
     return ["oshrun", "--oversubscribe", *launch(scene, program, *words, ranks=ranks)[1:]]
 
 
-def shmem(compiler, first):
-    return lambda scene: each_level(scene, "access_shmem.c", compiler, first, wrapper="oshcc", start=launch_shmem)
-
-
 def once_each(scene, commands):
     """(what, command): recorded once, replayed side by side."""
     for what, command in commands:
@@ -158,10 +173,6 @@ def valid(scene):
 def valid_shmem(scene):
     program = compiled(scene, "symmetric.c", "gcc", "-O2", wrapper="oshcc")
     once_each(scene, [(part, launch_shmem(scene, program, part, ranks=4)) for part in symmetric.PARTS])
-
-
-def coarrays(scene):
-    each_level(scene, "access_coarrays.f90", "gcc", 2, more=("-fcoarray=lib", f"-lcaf_{scene.case.mpi}"))
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
@@ -234,10 +245,23 @@ def built(scene):
         scene.check(asked.status == 0 and asked.out, "a question to the compiler is not answered", asked)
 
 
+def programs(mpi):
+    """Each language with each of its compilers at each level: name, source, compiler, level, kinds, and the rest."""
+    for level in LEVELS:
+        for compiler in COMPILERS:
+            yield f"c-{compiler}{level}", ("access.c", compiler, level, C_KINDS)
+            yield f"c++-{compiler}{level}", ("access_cxx.cpp", compiler, level, C_KINDS + ["locks", "particles"])
+            if mpi == "openmpi":  # MPICH has no OpenSHMEM
+                for language, wrapper in (("c", "oshcc"), ("c++", "oshc++")):
+                    yield (f"shmem-{language}-{compiler}{level}",
+                           ("access_shmem.c", compiler, level, EVERYWHERE + ["together"], (), wrapper, launch_shmem))
+        yield f"fortran-gcc{level}", ("access_fortran.f90", "gcc", level, EVERYWHERE + ["shared"], ("-fopenmp",))
+        yield f"coarrays-gcc{level}", ("access_coarrays.f90", "gcc", level, EVERYWHERE, ("-fcoarray=lib", f"-lcaf_{mpi}"))
+
+
 def cases(mpi):
-    listed = {f"{name}-{compiler}": kind(name, number, compiler) for number, name in enumerate(KINDS) for compiler in COMPILERS}
-    listed |= {f"c++-{compiler}": language("access_cxx.cpp", compiler, first) for compiler, first in (("gcc", 3), ("clang", 1))}
-    listed |= {"fortran": language("access_fortran.f90", "gcc", 2), "some-ranks": some, "threads": threads, "writers": writers, "refused": refused, "built": built, "valid": valid}
-    if mpi == "openmpi":  # MPICH has no OpenSHMEM, and loses what coarrays put (docs/library-bugs.md)
-        listed |= {"shmem-gcc": shmem("gcc", 2), "shmem-clang": shmem("clang", 0), "valid-shmem": valid_shmem, "coarrays": coarrays}
+    listed = {name: at_level(*words) for name, words in programs(mpi)}
+    listed |= {"some-ranks": some, "threads": threads, "writers": writers, "refused": refused, "built": built, "valid": valid}
+    if mpi == "openmpi":
+        listed |= {"valid-shmem": valid_shmem}
     return [Case("access", mpi, name, function) for name, function in listed.items()]

@@ -7,7 +7,7 @@ from harness import Case
 from onesided import each_alone
 
 IMAGES = 4
-# Arguments of tests/programs/coarrays.f90. MPICH 4.0.2 loses what is put, and with it events (docs/library-bugs.md).
+# Arguments of tests/programs/coarrays.f90. MPICH 4.0.2 loses what is put into most of them, and with it events (docs/library-bugs.md).
 PARTS = {"openmpi": ["puts", "gets", "locks", "critical", "events", "atomics", "collectives", "allocated"],
          "mpich": ["gets", "locks", "critical", "atomics", "collectives", "allocated"]}
 # Programs of the library's own tests that Debian has in its packages, and that work there.
