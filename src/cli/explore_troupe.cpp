@@ -32,7 +32,9 @@ Troupe::Troupe(const std::vector<std::string>& command, const ChosenMpi& mpi, in
                         {"GOMP_SPINCOUNT", "0"},  // threads that wait for others sleep, which can be seen
                         {"REPRISE_STAGE", stages_.back().path()}};
     if (std::getenv("REPRISE_FREE_THREADS")) variables.emplace_back("REPRISE_FREE_THREADS", "1");
-    Launch launch = prepare_solo_launch(command, mpi.found.mpi, with_heap_library(mpi.preload_library), variables, {});
+    rooms_.emplace_back();
+    Launch launch = prepare_solo_launch(command, mpi.found.mpi, with_heap_library(mpi.preload_library), variables, {},
+                                        rooms_.back().path());
     processes.push_back({std::move(launch.command), std::move(launch.environment), {}, {}});
   }
   // The same addresses in every run, so that a program that looks at them does the same.

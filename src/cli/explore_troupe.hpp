@@ -8,6 +8,7 @@
 
 #include "cli/choose_mpi.hpp"
 #include "cli/job.hpp"
+#include "cli/temporary_directory.hpp"
 #include "explore/stage_memory.hpp"
 
 namespace reprise::cli {
@@ -29,6 +30,7 @@ class Troupe {
 
  private:
   std::vector<explore::StageMemory> stages_;
+  std::vector<TemporaryDirectory> rooms_;  // of the processes, by stage
   std::optional<Job> job_;
 };
 

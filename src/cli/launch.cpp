@@ -202,7 +202,8 @@ Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& f
 
 // If this command itself runs below a launcher, what that says about ranks and daemons is not meant for the program.
 Launch prepare_solo_launch(const std::vector<std::string>& command, const std::string& mpi,
-                           const std::string& preload_library, const Variables& variables, const Variables& recorded) {
+                           const std::string& preload_library, const Variables& variables, const Variables& recorded,
+                           const std::string& room) {
   Environment environment;
   for (const char* prefix : {"PMI_", "PMIX_", "OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_ess_", "HYDRA_", "HYDI_"})
     environment.remove_all(prefix);
@@ -210,7 +211,7 @@ Launch prepare_solo_launch(const std::vector<std::string>& command, const std::s
   if (mpi == "openmpi") {
     environment.set("OMPI_MCA_ess_singleton_isolated", "1");  // no daemon beside a singleton
     // All singletons would have the same directory: one removes it when it ends while another makes its own in it.
-    environment.set("OMPI_MCA_orte_create_session_dirs", "0");
+    environment.set("OMPI_MCA_orte_tmpdir_base", room);
     environment.set("OMPI_MCA_osc", "^rdma,ucx");  // these make no windows for one process
   }
   environment.set(kPreload, with_preload(preload_library, environment.get(kPreload)));

@@ -35,8 +35,10 @@ std::string with_movements_library(const std::string& preload_library);
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,
                       const std::string& preload_library, const Variables& variables);
 
-// A rank's program without a launcher. `recorded` are the variables that its launcher had set.
+// A rank's program without a launcher. `recorded` are the variables that its launcher had set, `room` is a directory that no
+// other process has.
 Launch prepare_solo_launch(const std::vector<std::string>& command, const std::string& mpi,
-                           const std::string& preload_library, const Variables& variables, const Variables& recorded);
+                           const std::string& preload_library, const Variables& variables, const Variables& recorded,
+                           const std::string& room);
 
 }  // namespace reprise::cli

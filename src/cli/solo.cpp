@@ -16,6 +16,7 @@
 #include "cli/libraries.hpp"
 #include "cli/recorded_run.hpp"
 #include "cli/speech.hpp"
+#include "cli/temporary_directory.hpp"
 #include "cli/trace_notes.hpp"
 #include "cli/watch_replay.hpp"
 #include "engine/data_log.hpp"
@@ -112,6 +113,7 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
   const std::string library = value_or_fail(find_preload_library(trace.manifest.mpi));
   const Counters counters;
   std::vector<Process> processes;
+  std::vector<TemporaryDirectory> rooms;
   std::set<std::vector<std::string>> confirmed;
   for (const std::uint32_t rank : options.ranks) {
     Program program = recorded_program(trace, rank);
@@ -138,7 +140,9 @@ int solo_replay(const OpenTrace& trace, const SoloOptions& options) {
       variables.emplace_back("REPRISE_COMPANIONS", counters.path());
       variables.emplace_back("REPRISE_TOGETHER", fmt::format("{}", fmt::join(options.ranks, ",")));
     }
-    Launch launch = prepare_solo_launch(command, trace.manifest.mpi, library, variables, program.variables);
+    rooms.emplace_back();
+    Launch launch =
+        prepare_solo_launch(command, trace.manifest.mpi, library, variables, program.variables, rooms.back().path());
     if (debugged) {
       const Launch debugger =
           options.debugger.rr ? under_rr(launch, program.path) : in_debugger(launch, program.path, options.debugger);

@@ -129,6 +129,7 @@ class Detective {
     if (middle.stages.size() < 2 || ends.stages.empty()) return;
     KnownWay way = middle;
     way.is_joined = true;
+    way.parts.clear();
     const auto replace = [&](std::size_t at, std::size_t by) {
       const Stage& stage = ends.stages[by];
       if (stage.rank != way.stages[at].rank || stage.kind != way.stages[at].kind) return false;
@@ -298,7 +299,9 @@ class Detective {
 
   // What was moved at this stage next to it: a copy that is too short, or that began too late.
   const Hop* nearest(std::size_t stage, const Stretch& stretch) const {
-    const auto* const found = index_.nearest(numbers_[stage], stretch.from, [&](const JourneyIndex::Carried& one) { return comes_by(one.before, stage); });
+    const auto* const found = index_.nearest(numbers_[stage], stretch.from, [&](const JourneyIndex::Carried& one) {
+      return comes_by(one.before, stage) && leads_on(stage, one.hop);
+    });
     return found ? &journey_.hops()[found->hop] : nullptr;
   }
 

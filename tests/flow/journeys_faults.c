@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -184,8 +183,8 @@ ssize_t process_vm_readv(pid_t process, const struct iovec* own, unsigned long o
                          unsigned long flags) {
   static Across next;
   if (!next) next = (Across)dlsym(RTLD_NEXT, "process_vm_readv");
-  if (own_count == 1 && their_count == 1 && is_it(own->iov_len < theirs->iov_len ? own->iov_len : theirs->iov_len, __builtin_return_address(0))) {
-    const size_t bytes = own->iov_len < theirs->iov_len ? own->iov_len : theirs->iov_len;
+  const size_t bytes = own_count == 1 && their_count == 1 ? (own->iov_len < theirs->iov_len ? own->iov_len : theirs->iov_len) : 0;
+  if (bytes > kShift && is_it(bytes, __builtin_return_address(0))) {
     struct iovec to = {own->iov_base, bytes - kShift};
     struct iovec from = {theirs->iov_base, bytes - kShift};
     if (fails_by("dropped")) return (ssize_t)bytes;
@@ -199,23 +198,17 @@ ssize_t process_vm_readv(pid_t process, const struct iovec* own, unsigned long o
 
 typedef ssize_t (*Vector)(int, const struct iovec*, int);
 
-// As many bytes as were meant, or nothing that follows would be understood: what is written goes on behind the end of one of its pieces,
-// and what is read there goes nowhere. `most`: so many bytes are there to be read.
+// As many bytes as were meant, or nothing that follows would be understood: one of the pieces goes on behind its end.
 enum { kMostPieces = 16 };
-static struct iovec g_pieces[kMostPieces + 2];
+static struct iovec g_pieces[kMostPieces + 1];
 
-static int shifted(const struct iovec* pieces, int count, size_t most, int reads, const void* caller) {
-  static char nowhere[kShift];
+static int shifted(const struct iovec* pieces, int count, const void* caller) {
   for (int i = 0; i < count && count <= kMostPieces; ++i) {
-    const size_t bytes = most < pieces[i].iov_len ? most : pieces[i].iov_len;
-    most -= bytes;
-    if (bytes <= g_fault.header + kShift || !is_it(bytes, caller)) continue;
-    char* const base = (char*)pieces[i].iov_base + g_fault.header;
+    if (!is_it(pieces[i].iov_len, caller)) continue;
     int made = 0;
     for (int j = 0; j < i; ++j) g_pieces[made++] = pieces[j];
     if (g_fault.header) g_pieces[made++] = (struct iovec){pieces[i].iov_base, g_fault.header};
-    g_pieces[made++] = (struct iovec){base + kShift, bytes - g_fault.header - (reads ? kShift : 0)};
-    if (reads) g_pieces[made++] = (struct iovec){nowhere, kShift};
+    g_pieces[made++] = (struct iovec){(char*)pieces[i].iov_base + g_fault.header + kShift, pieces[i].iov_len - g_fault.header};
     for (int j = i + 1; j < count; ++j) g_pieces[made++] = pieces[j];
     return made;
   }
@@ -225,39 +218,28 @@ static int shifted(const struct iovec* pieces, int count, size_t most, int reads
 ssize_t writev(int fd, const struct iovec* pieces, int count) {
   static Vector next;
   if (!next) next = (Vector)next_one("writev", "hidden-sockets");
-  const int made = g_armed ? shifted(pieces, count, SIZE_MAX, 0, __builtin_return_address(0)) : 0;
+  const int made = g_armed ? shifted(pieces, count, __builtin_return_address(0)) : 0;
   return made ? next(fd, g_pieces, made) : next(fd, pieces, count);
-}
-
-static size_t waiting(int fd) {
-  static int bytes;
-  return ioctl(fd, FIONREAD, &bytes) == 0 ? (size_t)bytes : 0;
 }
 
 ssize_t readv(int fd, const struct iovec* pieces, int count) {
   static Vector next;
   if (!next) next = (Vector)next_one("readv", "hidden-sockets");
-  const int made = g_armed ? shifted(pieces, count, waiting(fd), 1, __builtin_return_address(0)) : 0;
-  return made ? next(fd, g_pieces, made) : next(fd, pieces, count);
+  return next(fd, pieces, count);
 }
 
-// Fewer bytes than were asked for: the library comes for the rest.
 typedef ssize_t (*Receive)(int, void*, size_t, int);
 ssize_t recv(int fd, void* to, size_t bytes, int flags) {
   static Receive next;
   if (!next) next = (Receive)next_one("recv", "hidden-sockets");
-  if (!g_armed || g_fault.header) return next(fd, to, bytes, flags);
-  const size_t there = waiting(fd);
-  if (!is_it(there < bytes ? there : bytes, __builtin_return_address(0))) return next(fd, to, bytes, flags);
-  return next(fd, (char*)to + kShift, (there < bytes ? there : bytes) - kShift, flags);
+  return next(fd, to, bytes, flags);
 }
 
 typedef ssize_t (*Send)(int, const void*, size_t, int);
 ssize_t send(int fd, const void* from, size_t bytes, int flags) {
   static Send next;
   if (!next) next = (Send)next_one("send", "hidden-sockets");
-  if (g_fault.header || !is_it(bytes, __builtin_return_address(0))) return next(fd, from, bytes, flags);
-  return next(fd, (const char*)from + kShift, bytes - kShift, flags);
+  return next(fd, is_it(bytes, __builtin_return_address(0)) ? (const char*)from + kShift : from, bytes, flags);
 }
 
 // UCX's callbacks for packing: one block of what was packed is that of before.

@@ -1,11 +1,11 @@
-! Fortran programs that see what others write by loading it: the kinds of access_kinds.h that the arguments name.
+! Fortran programs that see what others write by loading it, as those of access_kinds.h: the kinds that the arguments name.
 program access_fortran
   use mpi_f08
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
   use fortran_support
   implicit none
-  integer, parameter :: turns = 6, rounds = 30, slots = 64, length = 1024, block_size = 32
+  integer, parameter :: turns = 6, rounds = 16, slots = 64, length = 1024, block_size = 32
   integer(MPI_ADDRESS_KIND), parameter :: start = 0
   ! What a rank that steals has in its window, and what it finds there instead of an address.
   integer, parameter :: stolen_address = 1, stolen_amount = 2, requestor = 3, open_nodes = 4, stack = 4, capacity = 4096
@@ -72,7 +72,9 @@ contains
     integer, intent(inout) :: loads
     logical :: flag
     loads = loads + 1
+#ifdef MPICH
     if (modulo(loads, 64) == 0) call MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE)
+#endif
   end subroutine
 
   subroutine put(number, target, at)
@@ -111,7 +113,8 @@ contains
   ! Work stealing as in the paper's Listing 1: who wants work asks by a compare-and-swap, and loads until it is told where the work is.
   subroutine steal()
     integer(int64), pointer, volatile :: own(:)
-    integer(int64) :: local, top, node, amount, got, i
+    integer(int64) :: local, top, node, amount, i
+    integer(int64), asynchronous :: mine, got
     integer :: loads, thefts, victim, children
     type(MPI_Request) :: over
     logical :: everybody
@@ -149,7 +152,8 @@ contains
       victim = modulo(me + 1 + modulo(thefts, all - 1), all)
       thefts = thefts + 1
       own(stolen_address) = waiting
-      call MPI_Compare_and_swap(int(me, int64), nobody, got, MPI_INTEGER8, victim, start + requestor - 1, win)
+      mine = me
+      call MPI_Compare_and_swap(mine, nobody, got, MPI_INTEGER8, victim, start + requestor - 1, win)
       call MPI_Win_flush(victim, win)
       if (got /= nobody) cycle
       do while (own(stolen_address) == waiting)
@@ -180,12 +184,12 @@ contains
     depth = iand(node, 31_int64)
     children_of = int(modulo(ishft(node * 40503, -9), 3_int64))
     if (depth < 4) children_of = 2
-    if (depth >= 11) children_of = 0
+    if (depth >= 9) children_of = 0
   end function
 
   integer(int64) function add_open(change)
-    integer(int64), intent(in) :: change
-    integer(int64) :: before
+    integer(int64), intent(in), asynchronous :: change
+    integer(int64), asynchronous :: before
     call MPI_Fetch_and_op(change, before, MPI_INTEGER8, 0, start + open_nodes - 1, MPI_SUM, win)
     call MPI_Win_flush(0, win)
     add_open = before + change
@@ -219,7 +223,7 @@ contains
       at = modulo(round * 7 + me, slots) + 1
       cells(at) = cells(at) + me + 1
       call fold(cells(modulo(at + 2, slots) + 1))
-      if (modulo(round, 200) == 0) then
+      if (modulo(round, 80) == 0) then
         call counted('cell', cells(at))
         call jitter(300)
       end if
@@ -246,7 +250,7 @@ contains
       end do
       own(modulo(round, slots) + 1) = -modulo(total, 1000_int64)
       call fold(int(total))
-      if (modulo(round, 10) == 0) call counted('total', int(total))
+      if (modulo(round, 5) == 0) call counted('total', int(total))
     end do
   end subroutine
 
@@ -282,7 +286,7 @@ contains
       call fold(before)
       call fold(words(4))
       call fold(words(5 + modulo(mine + 1, slots)))
-      if (modulo(round, 10) == 0) call counted('waits', waits)
+      if (modulo(round, 5) == 0) call counted('waits', waits)
       call jitter(30)
     end do
   end subroutine
@@ -312,7 +316,7 @@ contains
       end do
       if (modulo(round, 11) == 0) blocks(2) = blocks(3)
       if (modulo(round, 7) == 0) blocks(modulo(round, 8) + 1)%words(1:block_size / 2) = 0
-      if (modulo(round, 10) == 0) call counted('last', int(part(block_size)))
+      if (modulo(round, 5) == 0) call counted('last', int(part(block_size)))
       call jitter(100)
     end do
   end subroutine
@@ -334,7 +338,7 @@ contains
       own(1:length:2) = own(2:length:2) * 0.5
       own(1:length / 2) = own(1:length / 2) * 0.5
       call fold(int(sum(twice) * 8))
-      if (modulo(round, 10) == 0) call counted('sum', int(sum(own) * 16))
+      if (modulo(round, 5) == 0) call counted('sum', int(sum(own) * 16))
     end do
   end subroutine
 end program

@@ -7,7 +7,7 @@
 
 #include "kinds.h"
 
-enum { kRounds = 30, kTurns = 6, kSlots = 64, kBlock = 32 };
+enum { kRounds = 16, kTurns = 6, kSlots = 64, kBlock = 32 };
 
 static MPI_Win window;
 
@@ -86,7 +86,7 @@ typedef struct {
 static int children_of(long node) {
   const uint64_t hash = (uint64_t)node * 0x9e3779b97f4a7c15u;
   const long depth = node & 31;
-  return depth >= 11 ? 0 : depth < 4 ? 2 : (int)((hash >> 40) % 3);
+  return depth >= 9 ? 0 : depth < 4 ? 2 : (int)((hash >> 40) % 3);
 }
 
 static long add_open(long change) {
@@ -169,7 +169,7 @@ static void shared(void) {
     const int slot = (round * 7 + world_rank) % kSlots;
     cells[slot] = cells[slot] + world_rank + 1;
     fold((uint64_t)cells[(slot + 3) % kSlots]);
-    if (round % 200 == 0) {
+    if (round % 80 == 0) {
       say("cell %d is %d", slot, cells[slot]);
       jitter(300);
     }
@@ -181,7 +181,7 @@ static void shared(void) {
 static void owned(void) {
   enum { kStep = 16 };
   volatile long* const cells = (volatile long*)share(kSlots * sizeof(long));
-  for (int round = 0; round < 5 * kRounds; ++round) {
+  for (int round = 0; round < 20 * kRounds; ++round) {
     const int slot = (round % kStep * world_size + world_rank) % kSlots;
     const long seen = cells[(slot + 1) % kSlots];
     cells[slot] = round * 10 + world_rank;
@@ -206,7 +206,7 @@ static void race(void) {
       }
     slots[round % kSlots] = -sum % 1000;
     fold((uint64_t)sum);
-    if (round % 10 == 0) say("sum %ld", sum);
+    if (round % 5 == 0) say("sum %ld", sum);
   }
   give_up();
 }
@@ -240,7 +240,7 @@ static void atomics(void) {
     fold(turns);
     fold((uint64_t)flags);
     fold((uint64_t)all->owners[(turn + 1) % kSlots]);
-    if (round % 10 == 0) say("turn %d, total %ld, waited %ld times", turn, before, waits);
+    if (round % 5 == 0) say("turn %d, total %ld, waited %ld times", turn, before, waits);
     jitter(30);
   }
   give_up();
@@ -262,7 +262,7 @@ static void copies(void) {
     for (int i = 0; i < kBlock; ++i) fold((uint64_t)seen.words[i]);
     if (round % 7 == 0) memset(&blocks[round % 8], round, sizeof(Block) / 2);
     if (round % 11 == 0) memmove(&blocks[1], &blocks[2], sizeof(Block));
-    if (round % 10 == 0) say("%ld and %ld", seen.words[0], seen.words[kBlock - 1]);
+    if (round % 5 == 0) say("%ld and %ld", seen.words[0], seen.words[kBlock - 1]);
     jitter(100);
   }
   give_up();
@@ -282,7 +282,7 @@ static void vectors(void) {
     for (int i = 0; i < kLength; ++i) sum += copy[i];
     for (int i = 0; i < kLength / 2; ++i) all[i] = all[i] * 0.5;
     fold((uint64_t)(long)(sum * 16));
-    if (round % 10 == 0) say("sum %.4f", sum);
+    if (round % 5 == 0) say("sum %.4f", sum);
   }
   give_up();
 }
@@ -298,7 +298,7 @@ static void create(void) {
   MPI_Win_get_attr(window, MPI_WIN_BASE, &base, &found);
   say("base %d, %s", found && base == memory, memory);
   MPI_Win_fence(0, window);
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 5; ++round) {
     char there[kBytes], mine[kBytes] = {0};
     const int right = (world_rank + 1) % world_size, left = (world_rank + world_size - 1) % world_size;
     snprintf(memory, kBytes, "rank %d in round %d", world_rank, round);
@@ -343,7 +343,7 @@ static void mixed(void) {
   MPI_Win_lock_all(0, window);
   MPI_Win_lock_all(0, attached);
   MPI_Barrier(MPI_COMM_WORLD);
-  for (int round = 1; round <= 8; ++round) {
+  for (int round = 1; round <= 5; ++round) {
     const int given = round * 100 + world_rank;
     long loads = 0;
     for (int i = 0; i < 5; ++i) own[i % 3] = own[i % 3] + others[i % 3] % 7 + 1;

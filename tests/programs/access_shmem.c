@@ -230,5 +230,6 @@ int main(int argc, char** argv) {
   shmem_init();
   open_pe(argc, argv);
   run_kinds(argc, argv, all_kinds, sizeof all_kinds / sizeof *all_kinds, tell_digest);
-  finish_pe();
+  shmem_finalize();
+  say("done");
 }

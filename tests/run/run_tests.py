@@ -87,7 +87,7 @@ SUITES = {
     "slurm": slurm.cases,
     "hosts": hosts.cases,
 }
-SEEDED = {"random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "flows", "reproducers", "reductions", "onesided"}  # the number of their cases depends on --repeat or --seeds
+SEEDED = {"access", "random", "random_threads", "random_programs", "bad_input", "gallery", "no_alarms", "flow", "flows", "reproducers", "reductions", "onesided"}  # the number of their cases depends on --repeat or --seeds
 # Not part of "all": those without Reprise, and those that need more than a machine with both MPIs.
 ON_REQUEST = {"programs", "random_programs", "slurm", "hosts"}
 
