@@ -15,7 +15,7 @@ setup:
 demo: build
 	examples/demo.sh $(BUILD)
 
-# All tests: about 35 minutes on 2 cores, beside the build.
+# All tests: about 40 minutes on 2 cores, beside the build.
 check: build
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
