@@ -42,6 +42,7 @@ void name(FlowFinding& finding, const flow::Stage& stage, analyze::SourceLines& 
   if (!line) return;
   finding.function = line->function;
   finding.module = base_name(line->module);
+  finding.offset = line->offset;
 }
 
 // How far the bytes went that did not arrive, if nobody knows the way of any that did.
@@ -107,6 +108,7 @@ nlohmann::json FlowFinding::as_json() const {
     out["movement"] = movement;
     out["function"] = function;
     out["module"] = module;
+    out["offset"] = offset;
     out["way"] = way;
   }
   return out;

@@ -27,6 +27,7 @@ struct FlowFinding {
   std::vector<std::string> words;  // lines
   std::string verdict;             // "broken", "misdirected", "unknown"
   std::string movement, function, module;  // that is blamed
+  std::uint64_t offset = 0;                // in the module
   std::uint32_t rank = 0;
   std::size_t hop = 0;
   std::vector<std::string> way;

@@ -1,5 +1,7 @@
 #include "cli/show_flow.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -69,6 +71,12 @@ std::uint64_t carried(const flow::Hop& hop, const flow::Journey& journey) {
   return bytes;
 }
 
+// What the library has put before them.
+std::uint64_t header(const flow::Hop& hop, const flow::Journey& journey) {
+  const auto first = std::find_if(hop.labels.begin(), hop.labels.end(), [&](const flow::Labelled& one) { return journey.is_of_giver(one.label.operation); });
+  return first == hop.labels.end() ? 0 : first->at;
+}
+
 std::string amount_words(const flow::Hop& hop, std::uint64_t movements, const flow::Journey& journey) {
   if (movements > 1) return fmt::format("in {} movements", movements);
   const std::uint64_t own = carried(hop, journey);
@@ -98,6 +106,7 @@ nlohmann::json as_json(const Found& one, const flow::Journey* journey, analyze::
     for (std::size_t i = 0; i < way.stages.size(); ++i) {
       nlohmann::json hop = site_json(*way.examples[i], lines);
       hop["carried"] = carried(*way.examples[i], *journey);
+      hop["header"] = header(*way.examples[i], *journey);
       hop["movements"] = way.movements[i];
       hop["inferred"] = way.examples[i]->inferred;
       hop["from"] = report::place_words(way.examples[i]->from, *journey);

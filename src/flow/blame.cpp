@@ -3,22 +3,20 @@
 #include <algorithm>
 #include <tuple>
 
-#include "flow/journey_index.hpp"
+#include "flow/placement.hpp"
 
 namespace reprise::flow {
 namespace {
 
 constexpr std::size_t kMostWrong = 64;  // stretches that are looked at
-constexpr std::uint64_t kNear = 4096;   // bytes of one fragment lie as close as that
 constexpr std::size_t kMostArrived = 4096;
-constexpr std::uint64_t kSlot = 16;     // libraries put bytes to places that are the same in this: what malloc aligns to
 
 bool is_early(const Journey& journey) { return journey.taker().order < journey.giver().order; }
 
 // Finds out which ways bytes that arrived have gone, and follows those that did not arrive as far as they went.
 class Detective {
  public:
-  Detective(const Journey& journey, const std::vector<const Journey*>& related) : journey_(journey), index_(journey) {
+  Detective(const Journey& journey, const std::vector<const Journey*>& related) : journey_(journey), index_(journey), placement_(journey, index_) {
     learn(journey, nullptr);
     // Whether a message had to wait for its receive decides how it goes.
     for (const bool same : {true, false})
@@ -53,10 +51,9 @@ class Detective {
  private:
   struct KnownWay {
     std::vector<Stage> stages;
-    std::vector<std::set<std::uint64_t>> slots;  // where in a slot each stage puts the first of its bytes
-    const Journey* from = nullptr;               // null: the same
-    bool is_joined = false;                      // of two; no byte has arrived by it
-    std::vector<std::optional<bool>> continues;  // by stage, if it was asked
+    std::vector<UsualPlaces> usual;  // by stage
+    const Journey* from = nullptr;   // null: the same
+    bool is_joined = false;          // of two; no byte has arrived by it
     std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{};  // of the block, from and to, that have come by it
   };
   // What follows from the way that is supposed.
@@ -67,13 +64,13 @@ class Detective {
     bool guessed = false;     // that a movement was wrong is known from where such movements put other bytes
     bool far = false;         // it has ended far from where it should: perhaps it was to go on
     bool borders = false;     // the movement on which it was not has read what is next to it
-    bool usual = false;       // this part of other blocks has come by this way
+    bool is_usual = false;    // this part of other blocks has come by this way
     // The way that the bytes were seen on for longer is more likely theirs. Then a movement that was seen to do something
     // wrong is worth more than one that should have been there, and a way that their neighbours went on, or the same part of
     // other blocks, more than others.
     std::tuple<std::size_t, bool, bool, bool, bool, bool, bool, std::size_t> rank() const {
       const bool has_movement = blame.movement != nullptr && !far;
-      return {gone, !guessed, is_sure(), borders, usual, has_movement, !way->is_joined, way->stages.size()};
+      return {gone, !guessed, is_sure(), borders, is_usual, has_movement, !way->is_joined, way->stages.size()};
     }
     bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
     bool is_before(const Verdict& other) const {
@@ -84,6 +81,8 @@ class Detective {
   };
 
   void learn(const Journey& journey, const Journey* from) {
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents;  // by movement
+    if (from) extents = extents_in(journey);
     std::size_t looked_at = 0;
     for (const Stretch& one : journey.stretches()) {
       if (!one.arrived || looked_at++ >= kMostArrived) continue;
@@ -102,14 +101,31 @@ class Detective {
         return std::equal(way.stages.begin(), way.stages.end(), stages.begin(), stages.end(), is_same);
       });
       if (known == known_.end()) {
-        known_.push_back({stages, std::vector<std::set<std::uint64_t>>(stages.size()), from, false, {}});
+        known_.push_back({stages, std::vector<UsualPlaces>(stages.size()), from});
         known = std::prev(known_.end());
       }
       auto& parts = known->parts;
       if (!parts.empty() && parts.back().second == one.offset) parts.back().second += one.bytes;
       else parts.emplace_back(one.offset, one.offset + one.bytes);
-      for (std::size_t i = 0; i < links.size(); ++i) known->slots[i].insert(slot_of(journey, journey.hops()[links[i].hop]));
+      for (std::size_t i = 0; i < links.size(); ++i) {
+        known->usual[i].add(journey, journey.hops()[links[i].hop]);
+        if (from) known->usual[i].extents.insert(extents[links[i].hop]);
+      }
     }
+  }
+
+  static std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents_in(const Journey& journey) {
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents;
+    std::size_t looked_at = 0;
+    for (const Stretch& one : journey.stretches()) {
+      if (!one.arrived || looked_at++ >= kMostArrived) continue;
+      for (const Link& link : journey.way(one.hop, one.from)) {
+        auto& [first, last] = extents.try_emplace(link.hop, UINT64_MAX, 0).first->second;
+        first = std::min(first, one.offset);
+        last = std::max(last, one.offset + one.bytes - 1);
+      }
+    }
+    return extents;
   }
 
   // Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may
@@ -134,7 +150,7 @@ class Detective {
       const Stage& stage = ends.stages[by];
       if (stage.rank != way.stages[at].rank || stage.kind != way.stages[at].kind) return false;
       way.stages[at] = stage;
-      way.slots[at] = ends.slots[by];
+      way.usual[at] = ends.usual[by];
       return true;
     };
     if (first && !replace(0, 0)) return;
@@ -154,7 +170,6 @@ class Detective {
 
   void take(KnownWay& way) {
     taken_ = &way;
-    way.continues.resize(way.stages.size());
     numbers_.clear();
     for (const Stage& stage : way.stages) numbers_.push_back(index_.number_of(stage));
     verdict_ = {};
@@ -192,7 +207,7 @@ class Detective {
 
   void follow(const Stretch& stretch) {
     verdict_.gone = stages_gone(stretch);
-    verdict_.usual = std::any_of(taken_->parts.begin(), taken_->parts.end(), [&](const auto& part) {
+    verdict_.is_usual = std::any_of(taken_->parts.begin(), taken_->parts.end(), [&](const auto& part) {
       return part.first <= stretch.offset && stretch.offset < part.second;
     });
     std::uint32_t before = kNoHop;
@@ -202,10 +217,16 @@ class Detective {
       const Hop& movement = journey_.hops()[*hop];
       if (movement.wrong) return accuse(Blame::Kind::Packing, stage, &movement, stretch);
       const bool last = stage + 1 == way().size();
-      if (!last && !is_regular(movement, stage, stretch)) return accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
+      if (!last && is_misplaced(movement, stage, stretch)) return accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
       before = *hop;
     }
     arrived_elsewhere(stretch, before);
+  }
+
+  bool is_misplaced(const Hop& movement, std::size_t stage, const Stretch& stretch) {
+    const Placed placed = placement_.look_at(movement, {stage, way().size(), numbers_[stage], &way()[stage], &taken_->usual[stage]}, stretch);
+    verdict_.guessed = placed == Placed::Unusual;
+    return placed != Placed::Right;
   }
 
   // The last movement has carried it. To the right place? Then somebody has written there since.
@@ -266,11 +287,15 @@ class Detective {
         if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
-    // What is next to it in the block as well: the place may be used again for another part.
+    // What is next to it in the block as well: the place may be used again for another part. If it is what such movements carry
+    // otherwise, it is not too short.
     verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
       if (other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
-      return (other.from.address + other.bytes == place.address && last_offset(other) + 1 == stretch.offset) ||
-             (other.from.address == place.address + stretch.bytes && first_offset(other) == stretch.offset + stretch.bytes);
+      const std::uint64_t first = placement_.first_offset(other);
+      const std::uint64_t last = placement_.last_offset(other);
+      if (taken_->usual[stage].extents.contains({first, last})) return false;
+      return (other.from.address + other.bytes == place.address && last + 1 == stretch.offset) ||
+             (other.from.address == place.address + stretch.bytes && first == stretch.offset + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
   }
@@ -311,131 +336,6 @@ class Detective {
     return is_of(hop, stage - 1);
   }
 
-  // Does it lie where its neighbours say; or, if it has none, where such movements put bytes that arrive?
-  bool is_regular(const Hop& movement, std::size_t stage, const Stretch& stretch) {
-    // What is read from a stream lies where what was read before it ends.
-    if (movement.to.kind == Place::Kind::Stream || movement.from.kind == Place::Kind::Stream) return true;
-    const auto at = journey_.carries(movement, stretch.from, before_of(movement, stretch.from));
-    if (!at) return true;
-    const std::uint64_t target = movement.to.address + *at;
-    // Neighbours that arrived are to be trusted; others may have gone wrong with it.
-    const std::uint64_t first = first_offset(movement);
-    bool close = false;  // a neighbour is not far, but not where it would go on
-    bool continues_wrong = false;
-    const auto compare = [&](std::uint64_t offset) {
-      const auto other = address_at(numbers_[stage], offset, &movement);
-      if (!other && arrived(offset) && is_beside(movement, stage, target, offset - stretch.offset, offset)) return true;
-      if (!other || other->kind != movement.to.kind || other->number != movement.to.number) return false;
-      const std::uint64_t expected = target + (offset - stretch.offset);
-      const std::uint64_t distance = other->address > expected ? other->address - expected : expected - other->address;
-      if (!arrived(offset)) {
-        continues_wrong = continues_wrong || distance == 0;
-        return false;
-      }
-      close = close || (distance > 0 && distance < kNear);
-      return distance == 0;
-    };
-    if (first > 0 && compare(first - 1)) return true;
-    std::size_t tried = 0;
-    const std::uint64_t behind = last_offset(movement) + 1;
-    for (const Stretch& one : journey_.stretches()) {
-      const std::uint64_t offset = std::max(one.offset, behind);
-      if (one.offset + one.bytes <= offset) continue;
-      if (tried++ == 4) break;
-      if (compare(offset)) return true;
-    }
-    if (close && usually_continues(stage)) return false;
-    verdict_.guessed = !fits_slot(movement, stage) && (close || !continues_wrong);
-    return !verdict_.guessed;
-  }
-
-  bool arrived(std::uint64_t offset) const {
-    const auto& all = journey_.stretches();
-    const auto found = std::upper_bound(all.begin(), all.end(), offset, [](std::uint64_t at, const Stretch& one) { return at < one.offset; });
-    return found != all.begin() && std::prev(found)->arrived;
-  }
-
-  // Do bytes of this block that follow each other lie behind each other after this stage, although several movements put
-  // them there?
-  bool usually_continues(std::size_t stage) const {
-    auto& known = taken_->continues[stage];
-    if (!known) known = count_continuing(stage);
-    return *known;
-  }
-
-  bool count_continuing(std::size_t stage) const {
-    std::size_t yes = 0;
-    std::size_t no = 0;
-    const Stretch* before = nullptr;
-    Place place;
-    for (const Stretch& one : journey_.stretches()) {
-      if (yes + no >= kMostArrived) break;
-      const auto links = one.arrived ? journey_.way(one.hop, one.from) : std::vector<Link>();
-      if (links.size() != way().size() || !is_of(links[stage].hop, stage)) {
-        before = nullptr;
-        continue;
-      }
-      Place here = journey_.hops()[links[stage].hop].to;
-      here.address += links[stage].at;
-      if (before && before->offset + before->bytes == one.offset) (here.address == place.address + before->bytes ? yes : no) += 1;
-      before = &one;
-      place = here;
-    }
-    return yes > 10 * no;
-  }
-
-  std::uint64_t offset_of(std::uint64_t source) const {
-    const Stretch* const found = index_.stretch_with(source);
-    return found ? found->offset + (source - found->from) : UINT64_MAX;
-  }
-  std::uint64_t first_offset(const Hop& hop) const {
-    std::uint64_t first = UINT64_MAX;
-    for (const Labelled& one : hop.labels)
-      if (journey_.is_of_giver(one.label.operation)) first = std::min(first, offset_of(one.label.address));
-    return first == UINT64_MAX ? 0 : first;
-  }
-  std::uint64_t last_offset(const Hop& hop) const {
-    std::uint64_t last = 0;
-    for (const Labelled& one : hop.labels) {
-      if (!journey_.is_of_giver(one.label.operation)) continue;
-      const std::uint64_t end = offset_of(one.label.address + one.bytes - 1);
-      if (end != UINT64_MAX) last = std::max(last, end);
-    }
-    return last;
-  }
-
-  // Has another place of the library put the byte with this offset so far from it, as parts of blocks are?
-  bool is_beside(const Hop& movement, std::size_t stage, std::uint64_t target, std::uint64_t distance, std::uint64_t offset) const {
-    for (const std::uint32_t number : index_.stages_like(way()[stage])) {
-      const auto other = address_at(number, offset, &movement);
-      if (other && other->kind == movement.to.kind && other->number == movement.to.number && other->address == target + distance) return true;
-    }
-    return false;
-  }
-
-  // Where this stage has put the byte with this offset, by another movement.
-  std::optional<Place> address_at(std::uint32_t stage, std::uint64_t offset, const Hop* but) const {
-    const auto& all = journey_.stretches();
-    const auto behind = std::upper_bound(all.begin(), all.end(), offset, [](std::uint64_t at, const Stretch& one) { return at < one.offset; });
-    if (behind == all.begin() || offset - std::prev(behind)->offset >= std::prev(behind)->bytes) return std::nullopt;
-    const std::uint64_t source = std::prev(behind)->from + (offset - std::prev(behind)->offset);
-    const auto* const found = index_.first(stage, source, [&](const JourneyIndex::Carried& one) { return &journey_.hops()[one.hop] != but; });
-    if (!found) return std::nullopt;
-    Place place = journey_.hops()[found->hop].to;
-    place.address += found->at + (source - found->source);
-    return place;
-  }
-
-  // Of the same way only: what the library puts before the bytes depends on what is done with them next.
-  bool fits_slot(const Hop& movement, std::size_t stage) const { return taken_->slots[stage].contains(slot_of(journey_, movement)); }
-
-  // Behind what the library puts before them.
-  static std::uint64_t slot_of(const Journey& journey, const Hop& movement) {
-    const auto first = std::find_if(movement.labels.begin(), movement.labels.end(),
-                                    [&](const Labelled& one) { return journey.is_of_giver(one.label.operation); });
-    return (movement.to.address + (first == movement.labels.end() ? 0 : first->at)) % kSlot;
-  }
-
   void accuse(Blame::Kind kind, std::size_t stage, const Hop* movement, const Stretch& stretch) {
     Blame& found = verdict_.blame;
     found.kind = kind;
@@ -447,6 +347,7 @@ class Detective {
 
   const Journey& journey_;
   const JourneyIndex index_;
+  const Placement placement_;
   std::deque<KnownWay> known_;
   // The one that is supposed.
   KnownWay* taken_ = nullptr;

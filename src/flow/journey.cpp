@@ -8,6 +8,7 @@ namespace reprise::flow {
 namespace {
 
 constexpr std::size_t kMostHops = 4u << 20;
+constexpr std::size_t kMostLinks = 1000;
 
 }  // namespace
 
@@ -28,14 +29,41 @@ std::optional<std::uint64_t> Journey::carries(const Hop& hop, std::uint64_t sour
   return std::nullopt;
 }
 
+// Mostly they are in the order of where they come from.
+const Labelled* Journey::label_of(const Hop& hop, std::uint64_t source) const {
+  const auto holds = [&](const Labelled& one) {
+    return source >= one.label.address && source - one.label.address < one.bytes && is_of_giver(one.label.operation);
+  };
+  const auto behind = std::upper_bound(hop.labels.begin(), hop.labels.end(), source,
+                                       [](std::uint64_t at, const Labelled& one) { return at < one.label.address; });
+  if (behind != hop.labels.begin() && holds(*std::prev(behind))) return &*std::prev(behind);
+  const auto found = std::find_if(hop.labels.begin(), hop.labels.end(), holds);
+  return found == hop.labels.end() ? nullptr : &*found;
+}
+
+// What one movement has brought may have come to it in parts.
+void Journey::add(Stretch stretch) {
+  for (std::uint64_t left = stretch.bytes; left > 0; left -= stretch.bytes) {
+    stretch.bytes = left;
+    std::size_t links = 0;
+    for (std::uint32_t hop = stretch.hop; hop != kNoHop && links < kMostLinks; ++links) {
+      const Labelled* const found = label_of((*hops_)[hop], stretch.from);
+      if (!found) break;
+      stretch.bytes = std::min(stretch.bytes, found->label.address + found->bytes - stretch.from);
+      hop = found->label.hop;
+    }
+    stretches_.push_back(stretch);
+    stretch.offset += stretch.bytes;
+    stretch.from += stretch.bytes;
+    stretch.to += stretch.bytes;
+  }
+}
+
 std::vector<Link> Journey::way(std::uint32_t last_hop, std::uint64_t source) const {
   std::vector<Link> links;
-  for (std::uint32_t hop = last_hop; hop != kNoHop && links.size() < 1000;) {
-    const auto& labels = (*hops_)[hop].labels;
-    const auto found = std::find_if(labels.begin(), labels.end(), [&](const Labelled& one) {
-      return source >= one.label.address && source - one.label.address < one.bytes && is_of_giver(one.label.operation);
-    });
-    if (found == labels.end()) break;
+  for (std::uint32_t hop = last_hop; hop != kNoHop && links.size() < kMostLinks;) {
+    const Labelled* const found = label_of((*hops_)[hop], source);
+    if (!found) break;
     links.push_back({hop, found->at + (source - found->label.address)});
     hop = found->label.hop;
   }
@@ -113,7 +141,7 @@ void Trail::arrive(Journey& journey, const TrackedOperation& taker) {
     std::uint64_t done = 0;
     const auto add = [&](std::uint64_t until, bool arrived, std::uint32_t hop) {
       if (until <= done) return;
-      journey.stretches_.push_back({unit.begins + done, until - done, source + done, target + done, arrived, hop});
+      journey.add({unit.begins + done, until - done, source + done, target + done, arrived, hop});
       done = until;
     };
     for (const Labelled& one : tracker_->labels_at(taker.rank, target, unit.size)) {

@@ -10,7 +10,7 @@
 
 namespace reprise::flow {
 
-// Some bytes that follow each other, on both sides.
+// Some bytes that follow each other, on both sides, and have come the same way.
 struct Stretch {
   std::uint64_t offset = 0;  // in the block, as it travels
   std::uint64_t bytes = 0;
@@ -64,6 +64,9 @@ class Journey {
 
  private:
   friend class Trail;
+  const Labelled* label_of(const Hop& hop, std::uint64_t source) const;
+  void add(Stretch stretch);
+
   Delivery delivery_;
   bool complete_ = false;
   std::optional<std::uint32_t> giver_number_, taker_number_;

@@ -30,6 +30,7 @@ class JourneyIndex {
   // Stages are numbered; those that no movement of this journey belongs to have no number.
   std::uint32_t number_of(const Stage& stage) const;
   std::uint32_t stage_of(std::size_t hop) const { return stages_[hop]; }
+  std::uint32_t stages() const { return static_cast<std::uint32_t>(carried_.size()); }
   // Of the same rank and kind, anywhere in the library.
   std::vector<std::uint32_t> stages_like(const Stage& stage) const;
 

@@ -89,6 +89,7 @@ Hop& Tracker::new_hop(std::uint32_t rank, IntentionRecord kind, const std::strin
   hop_.site = site;
   hop_.wrong = 0;
   hop_.inferred = false;
+  hop_.behind.reset();
   return hop_;
 }
 
@@ -299,14 +300,9 @@ void Tracker::move(std::uint32_t rank, const Event& event) {
         return;
       }
       const std::uint32_t number = stream(*moved.stream, hears);
-      const Pieces under_way(Piece{{Place::Kind::Stream, number, moved.offset}, moved.bytes});
-      if (hears) {
-        transfer(hop, under_way, pieces(rank, moved.to, moved.bytes));
-        streams_[number].labels.erase(moved.offset, moved.bytes);
-      } else {
-        transfer(hop, pieces(rank, moved.from, moved.bytes), under_way);
-        streams_[number].written = std::max(streams_[number].written, moved.offset + moved.bytes);
-      }
+      if (hears) return hear(hop, number, moved);
+      transfer(hop, pieces(rank, moved.from, moved.bytes), Pieces(Piece{{Place::Kind::Stream, number, moved.offset}, moved.bytes}));
+      streams_[number].written = std::max(streams_[number].written, moved.offset + moved.bytes);
       return;
     }
     case IntentionRecord::Pulled:
@@ -323,6 +319,15 @@ void Tracker::move(std::uint32_t rank, const Event& event) {
     default: break;
   }
   transfer(hop, pieces(reads, moved.from, moved.bytes), pieces(writes, moved.to, moved.bytes));
+}
+
+void Tracker::hear(Hop& hop, std::uint32_t stream, const Movement& moved) {
+  StreamState& state = streams_[stream];
+  if (moved.offset > 0 && state.read == moved.offset) hop.behind = state.read_to;
+  transfer(hop, Pieces(Piece{{Place::Kind::Stream, stream, moved.offset}, moved.bytes}), pieces(hop.rank, moved.to, moved.bytes));
+  state.labels.erase(moved.offset, moved.bytes);
+  state.read = moved.offset + moved.bytes;
+  state.read_to = moved.to + moved.bytes;
 }
 
 // Nothing to read from: bytes that nobody knows.

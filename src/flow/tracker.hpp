@@ -55,6 +55,7 @@ struct Hop {
   std::uint64_t bytes = 0;
   std::uint64_t wrong = 0;            // Packed, Unpacked
   bool inferred = false;              // from the values, not seen
+  std::optional<std::uint64_t> behind;  // Heard: the address behind the byte of the stream that was read before the first one
   std::vector<Labelled> labels;       // that it moves
   std::vector<Labelled> overwritten;  // that were where it writes
 };
@@ -142,6 +143,8 @@ class Tracker {
   struct StreamState {
     Labels labels;
     std::uint64_t written = 0;
+    std::uint64_t read = 0;
+    std::uint64_t read_to = 0;  // the address behind the last byte that was read
   };
   // Pieces of a span of memory that lie in one space each: mostly one.
   struct Piece {
@@ -173,6 +176,7 @@ class Tracker {
   void mapped(std::uint32_t rank, const Movement& moved);
   void unmapped(std::uint32_t rank, const Movement& moved);
   void move(std::uint32_t rank, const Event& event);
+  void hear(Hop& hop, std::uint32_t stream, const Movement& moved);
   void transfer(Hop& hop, const Pieces& from, const Pieces& to);
   void transfer_piece(Hop& hop);
   bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;

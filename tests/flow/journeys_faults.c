@@ -1,13 +1,13 @@
 // Stands before everything that moves bytes, because it is part of the program, and makes one movement wrong that the MPI library
 // wants: as if it had asked for the wrong thing. Whoever stands behind sees what it asks for.
 //
-//     FAULTY_COPY=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER:HEADER
+//     FAULTY_COPY=KIND:RANK:MODULE:OFFSET:BYTES:NUMBER:HEADER:CARRIED
 //
 // FAULTY_TOLD=FILE: the file is there afterwards if something went wrong; not every movement comes in every run.
 //
 // The NUMBERth movement of so many bytes (0: any number) of this rank that is asked for at this place, while the fault is armed. KIND:
-// to (another place), from (the same), direction, size, long, dropped. HEADER bytes before the message's own are the library's: they are
-// moved as they should be, or nothing that follows would be understood.
+// to (another place), from (the same), direction, size, long, dropped. HEADER bytes before those of the message that are CARRIED are the
+// library's, and so are those behind: they are moved as they should be, or nothing that follows would be understood.
 #define _GNU_SOURCE
 #include "journeys_faults.h"
 
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -34,7 +35,7 @@ static struct {
   uintptr_t offset;
   size_t bytes;
   int number;
-  size_t header;
+  size_t header, carried;
 } g_fault;
 static int g_is_this_rank;
 static volatile int g_armed;
@@ -42,12 +43,13 @@ static int g_seen;
 
 void prepare_fault(int rank) {
   const char* const wanted = getenv("FAULTY_COPY");
-  unsigned long offset = 0, bytes = 0, header = 0;
-  if (wanted && sscanf(wanted, "%15[^:]:%d:%127[^:]:%lu:%lu:%d:%lu", g_fault.kind, &g_fault.rank, g_fault.module, &offset, &bytes, &g_fault.number,
-                       &header) == 7) {
+  unsigned long offset = 0, bytes = 0, header = 0, carried = 0;
+  if (wanted && sscanf(wanted, "%15[^:]:%d:%127[^:]:%lu:%lu:%d:%lu:%lu", g_fault.kind, &g_fault.rank, g_fault.module, &offset, &bytes, &g_fault.number,
+                       &header, &carried) == 8) {
     g_fault.offset = offset;
     g_fault.bytes = bytes;
     g_fault.header = header;
+    g_fault.carried = carried;
     g_is_this_rank = g_fault.rank == rank;
   }
 }
@@ -63,7 +65,7 @@ static int is_now(void) {
 
 // Is it the one that is to go wrong?
 static int is_it(size_t bytes, const void* caller) {
-  if (!g_armed || (g_fault.bytes != 0 && bytes != g_fault.bytes) || bytes <= g_fault.header + 1) return 0;
+  if (!g_armed || (g_fault.bytes != 0 && bytes != g_fault.bytes) || bytes < g_fault.header + g_fault.carried || g_fault.carried <= 1) return 0;
   Dl_info info;
   if (!dladdr(caller, &info) || !info.dli_fname) return 0;
   const char* const slash = strrchr(info.dli_fname, '/');
@@ -84,14 +86,25 @@ static void* next_one(const char* name, const char* hidden) {
   return dlsym(from, name);
 }
 
+// A byte at a time, seen by nobody.
+static void* copy_slowly(void* to, const void* from, size_t bytes) {
+  volatile char* out = to;
+  const volatile char* in = from;
+  for (size_t i = 0; i < bytes; ++i) out[i] = in[i];
+  return to;
+}
+
 // A copy to another place, or in the wrong direction, gives another pointer than the library expects, which may go on from there: it
-// would be wrong in more than this copy. So that it is still the library who calls, its pointer is put right behind the call: by a trap
-// in its own code, once.
+// would be wrong in more than this copy. So that it is still the library who calls, this is put right behind the call: by a trap in its
+// own code, once. What a movement runs over at the end may be the library's own, and is put back, too, seen by nobody.
 static struct {
   unsigned char* at;
   unsigned char code[4];
   size_t size;
-  void* result;
+  int sets_result;
+  uintptr_t result;
+  char* behind;
+  char kept[kShift];
 } g_return;
 
 static void write_code(unsigned char* to, const unsigned char* code, size_t size) {
@@ -105,17 +118,18 @@ static void put_right(int signal, siginfo_t* info, void* context) {
   ucontext_t* const state = context;
   (void)signal, (void)info;
 #if defined(__aarch64__)
-  state->uc_mcontext.regs[0] = (uintptr_t)g_return.result;
+  if (g_return.sets_result) state->uc_mcontext.regs[0] = g_return.result;
 #elif defined(__x86_64__)
-  state->uc_mcontext.gregs[REG_RAX] = (greg_t)g_return.result;
+  if (g_return.sets_result) state->uc_mcontext.gregs[REG_RAX] = (greg_t)g_return.result;
   state->uc_mcontext.gregs[REG_RIP] = (greg_t)g_return.at;
 #else
 #error "another architecture: where is a function's result?"
 #endif
+  if (g_return.behind) copy_slowly(g_return.behind, g_return.kept, kShift);
   write_code(g_return.at, g_return.code, g_return.size);
 }
 
-static void return_there(void* result, const void* caller) {
+static void trap_return(const void* caller) {
 #if defined(__aarch64__)
   static const unsigned char trap[] = {0x00, 0x00, 0x20, 0xd4};  // brk #0
 #else
@@ -127,21 +141,18 @@ static void return_there(void* result, const void* caller) {
   sigaction(SIGTRAP, &action, NULL);
   g_return.at = (unsigned char*)caller;
   g_return.size = sizeof trap;
-  g_return.result = result;
   for (size_t i = 0; i < sizeof trap; ++i) g_return.code[i] = g_return.at[i];
   write_code(g_return.at, trap, sizeof trap);
 }
 
+static void return_there(uintptr_t result, const void* caller) {
+  g_return.sets_result = 1;
+  g_return.result = result;
+  trap_return(caller);
+}
+
 typedef void* (*Copy)(void*, const void*, size_t);
 static Copy g_memcpy, g_memmove;
-
-// A byte at a time, seen by nobody.
-static void* copy_slowly(void* to, const void* from, size_t bytes) {
-  volatile char* out = to;
-  const volatile char* in = from;
-  for (size_t i = 0; i < bytes; ++i) out[i] = in[i];
-  return to;
-}
 
 static inline __attribute__((always_inline)) void* copy(Copy next, void* to, const void* from, size_t bytes, const void* caller) {
   if (__builtin_expect(g_armed, 0) && is_it(bytes, caller)) {
@@ -151,7 +162,7 @@ static inline __attribute__((always_inline)) void* copy(Copy next, void* to, con
     if (fails_by("long")) return next(to, from, bytes + shift);
     copy_slowly(to, from, header);
     if (fails_by("dropped")) return to;
-    return_there(to, caller);
+    return_there((uintptr_t)to, caller);
     to = (char*)to + header;
     from = (const char*)from + header;
     bytes -= header;
@@ -185,31 +196,37 @@ ssize_t process_vm_readv(pid_t process, const struct iovec* own, unsigned long o
   if (!next) next = (Across)dlsym(RTLD_NEXT, "process_vm_readv");
   const size_t bytes = own_count == 1 && their_count == 1 ? (own->iov_len < theirs->iov_len ? own->iov_len : theirs->iov_len) : 0;
   if (bytes > kShift && is_it(bytes, __builtin_return_address(0))) {
-    struct iovec to = {own->iov_base, bytes - kShift};
-    struct iovec from = {theirs->iov_base, bytes - kShift};
+    static struct iovec to, from;
     if (fails_by("dropped")) return (ssize_t)bytes;
-    if (fails_by("to")) to.iov_base = (char*)to.iov_base + kShift;
-    if (fails_by("from")) from.iov_base = (char*)from.iov_base + kShift;
-    next(process, &to, 1, &from, 1, flags);
-    return (ssize_t)bytes;
+    to = (struct iovec){(char*)own->iov_base + (fails_by("to") ? kShift : 0), bytes - kShift};
+    from = (struct iovec){(char*)theirs->iov_base + (fails_by("from") ? kShift : 0), bytes - kShift};
+    return_there(bytes, __builtin_return_address(0));
+    return next(process, &to, 1, &from, 1, flags);
   }
   return next(process, own, own_count, theirs, their_count, flags);
 }
 
 typedef ssize_t (*Vector)(int, const struct iovec*, int);
 
-// As many bytes as were meant, or nothing that follows would be understood: one of the pieces goes on behind its end.
+// As many bytes as were meant, or nothing that follows would be understood: what is carried of one piece begins too late, and goes on
+// behind its end. `most`: so many bytes are there to be read.
 enum { kMostPieces = 16 };
-static struct iovec g_pieces[kMostPieces + 1];
+static struct iovec g_pieces[kMostPieces + 2];
 
-static int shifted(const struct iovec* pieces, int count, const void* caller) {
+static int shifted(const struct iovec* pieces, int count, size_t most, const void* caller) {
   for (int i = 0; i < count && count <= kMostPieces; ++i) {
-    if (!is_it(pieces[i].iov_len, caller)) continue;
+    const size_t bytes = most < pieces[i].iov_len ? most : pieces[i].iov_len;
+    most -= bytes;
+    if (!is_it(bytes, caller)) continue;
+    char* const own = (char*)pieces[i].iov_base + g_fault.header;
+    const size_t rest = bytes - g_fault.header - g_fault.carried;
     int made = 0;
     for (int j = 0; j < i; ++j) g_pieces[made++] = pieces[j];
     if (g_fault.header) g_pieces[made++] = (struct iovec){pieces[i].iov_base, g_fault.header};
-    g_pieces[made++] = (struct iovec){(char*)pieces[i].iov_base + g_fault.header + kShift, pieces[i].iov_len - g_fault.header};
-    for (int j = i + 1; j < count; ++j) g_pieces[made++] = pieces[j];
+    g_pieces[made++] = (struct iovec){own + kShift, g_fault.carried};
+    if (rest) g_pieces[made++] = (struct iovec){own + g_fault.carried, rest};
+    for (int j = i + 1; j < count && most > 0; ++j) g_pieces[made++] = pieces[j];
+    g_return.behind = (char*)pieces[i].iov_base + bytes;
     return made;
   }
   return 0;
@@ -218,14 +235,20 @@ static int shifted(const struct iovec* pieces, int count, const void* caller) {
 ssize_t writev(int fd, const struct iovec* pieces, int count) {
   static Vector next;
   if (!next) next = (Vector)next_one("writev", "hidden-sockets");
-  const int made = g_armed ? shifted(pieces, count, __builtin_return_address(0)) : 0;
+  const int made = g_armed ? shifted(pieces, count, SIZE_MAX, __builtin_return_address(0)) : 0;
   return made ? next(fd, g_pieces, made) : next(fd, pieces, count);
 }
 
 ssize_t readv(int fd, const struct iovec* pieces, int count) {
   static Vector next;
+  static int there;  // whose address is given away: not on the stack, or the call would not be the last thing
   if (!next) next = (Vector)next_one("readv", "hidden-sockets");
-  return next(fd, pieces, count);
+  if (!g_armed || !fails_by("to") || ioctl(fd, FIONREAD, &there) != 0) return next(fd, pieces, count);
+  const int made = shifted(pieces, count, (size_t)there, __builtin_return_address(0));
+  if (!made) return next(fd, pieces, count);
+  copy_slowly(g_return.kept, g_return.behind, kShift);
+  trap_return(__builtin_return_address(0));
+  return next(fd, g_pieces, made);
 }
 
 typedef ssize_t (*Receive)(int, void*, size_t, int);

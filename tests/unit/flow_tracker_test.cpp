@@ -311,6 +311,20 @@ TEST(FlowBlame, APartGoesAsTheSamePartOfOtherBlocks) {
   EXPECT_EQ(*blame.stage.site, "store");
 }
 
+// Between two copies that are as long as ever, one of another function is missing.
+TEST(FlowBlame, ACopyThatIsAsLongAsEverIsNotTooShort) {
+  Messages messages(3);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 56, "pack");
+    if (!last) world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+    world.move(0, kShared + 64, kGiven + 64, 64, "pack the rest");
+    world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(*blame.stage.site, "pack a part");
+}
+
 // What is sent begins too late, and then the place of the bytes before it is used for a message to somebody else, whose bytes
 // nobody has seen being put there.
 TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
@@ -349,6 +363,90 @@ TEST(FlowBlame, BytesBehindAHeaderMayBeMisplaced) {
   EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
   EXPECT_EQ(blame.hop, 2u);
   EXPECT_EQ(*blame.stage.site, "store");
+}
+
+// A library that reads from a socket: first a header and what is behind it, then the rest to where the first part was copied to.
+class FromSocket {
+ public:
+  explicit FromSocket(World& world, std::uint64_t& sent) : world_(world), sent_(sent) {}
+  void write(std::uint64_t header, std::uint64_t bytes) {
+    sent_ += header;
+    world_.tracker.add(0, world_.transfer(IntentionRecord::Sent, kGiven, sent_, bytes, "10.0.0.1:5 10.0.0.2:7"));
+    read_ = sent_ - header;
+    sent_ += bytes;
+  }
+  void read(std::uint64_t to, std::uint64_t bytes) {
+    world_.tracker.add(1, world_.transfer(IntentionRecord::Heard, to, read_, bytes, "10.0.0.2:7 10.0.0.1:5"));
+    read_ += bytes;
+  }
+
+ private:
+  World& world_;
+  std::uint64_t& sent_;
+  std::uint64_t read_ = 0;
+};
+
+TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindItsHeader) {
+  Messages messages(3, 64);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 64);
+    // Never at the same place: what was read before is still there.
+    const std::uint64_t to = kOther + 24 * sent;
+    if (last) {
+      socket.read(to, 8);
+      socket.read(to + 16, 64);
+    } else {
+      socket.read(to, 72);
+    }
+    world.move(1, kTaken, to + 8, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(*blame.stage.site, "socket");
+  EXPECT_EQ(blame.movement->to.kind, Place::Kind::Private);
+}
+
+TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindWhatWasReadBefore) {
+  Messages messages(3);
+  std::uint64_t sent = 0;
+  std::uint64_t first = 40;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 128);
+    socket.read(kOther, 8 + first);
+    world.move(1, kOther + 4096, kOther + 8, first, "store");
+    socket.read(kOther + 4096 + first + (last ? 8 : 0), 128 - first);
+    world.move(1, kTaken, kOther + 4096, 128, "unpack");
+    first += 3;  // how much comes at once is left to chance
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 3u);
+  EXPECT_EQ(*blame.stage.site, "socket");
+}
+
+// It may well be the copy behind it.
+TEST(FlowBlame, WhatIsReadRightlyIsNotBlamed) {
+  Messages messages(3);
+  std::uint64_t sent = 0;
+  std::uint64_t first = 40;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 128);
+    socket.read(kOther, 8 + first);
+    world.move(1, kOther + 4096, kOther + 8, first, "store");
+    socket.read(kOther + 4096 + first, 128 - first);
+    world.move(1, kTaken + (last ? 8 : 0), kOther + 4096, 120, "unpack");
+    if (!last) world.move(1, kTaken + 120, kOther + 4096 + 120, 8, "unpack");
+    first += 3;
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(*blame.stage.site, "unpack");
 }
 
 TEST(FlowBlame, NobodyIsBlamedIfNoWayIsKnown) {
