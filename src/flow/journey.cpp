@@ -29,14 +29,17 @@ std::optional<std::uint64_t> Journey::carries(const Hop& hop, std::uint64_t sour
   return std::nullopt;
 }
 
-// Mostly they are in the order of where they come from.
 const Labelled* Journey::label_of(const Hop& hop, std::uint64_t source) const {
   const auto holds = [&](const Labelled& one) {
     return source >= one.label.address && source - one.label.address < one.bytes && is_of_giver(one.label.operation);
   };
-  const auto behind = std::upper_bound(hop.labels.begin(), hop.labels.end(), source,
-                                       [](std::uint64_t at, const Labelled& one) { return at < one.label.address; });
-  if (behind != hop.labels.begin() && holds(*std::prev(behind))) return &*std::prev(behind);
+  // Mostly, but not always, they are in the order of where they come from.
+  std::size_t first = 0;
+  for (std::size_t end = hop.labels.size(); end - first > 1;) {
+    const std::size_t middle = first + (end - first) / 2;
+    (hop.labels[middle].label.address <= source ? first : end) = middle;
+  }
+  if (!hop.labels.empty() && holds(hop.labels[first])) return &hop.labels[first];
   const auto found = std::find_if(hop.labels.begin(), hop.labels.end(), holds);
   return found == hop.labels.end() ? nullptr : &*found;
 }

@@ -1,0 +1,285 @@
+// Movements that go wrong in made-up libraries.
+#include "flow/blame.hpp"
+
+#include <gtest/gtest.h>
+
+#include "flow/ways.hpp"
+#include "flow_world.hpp"
+
+namespace reprise::flow {
+namespace {
+
+// Three messages over three hops; the second one goes wrong as `fault` says.
+enum class Fault { None, To, From, Size, Dropped, Reversed };
+Blame blame_of(Fault fault, int hop) {
+  const Delivery good{0, 1, 0, 1, 1, 0}, bad{0, 2, 0, 1, 2, 0};
+  Trail trail({good, bad});
+  World world(128, &trail);
+  trail.watch(world.tracker);
+  for (int message = 1; message <= 3; ++message) {
+    int number = 0;
+    const auto move = [&](std::uint32_t rank, std::uint64_t to, std::uint64_t from, const char* function) {
+      const bool wrong = message == 2 && ++number == hop;
+      if (!wrong || fault == Fault::None) return world.move(rank, to, from, 128, function);
+      switch (fault) {
+        case Fault::To: return world.move(rank, to + 8, from, 120, function);
+        case Fault::From: return world.move(rank, to, from + 8, 120, function);
+        case Fault::Size: return world.move(rank, to, from, 120, function);
+        case Fault::Reversed: return world.move(rank, from, to, 128, function);
+        default: return;
+      }
+    };
+    world.begin_receive();
+    world.begin_send();
+    const std::uint64_t slot = static_cast<std::uint64_t>(message) * 256;
+    move(0, kShared + slot, kGiven, "pack");
+    move(1, kOther, kShared + 0x1000 + slot, "store");
+    move(1, kTaken, kOther, "unpack");
+    world.end_send();
+    world.end_receive();
+  }
+  const Journey* const journey = trail.find(bad);
+  const Journey* const related = trail.find(good);
+  EXPECT_TRUE(journey && related);
+  return journey && related ? find_blame(*journey, {related}) : Blame();
+}
+
+TEST(FlowBlame, TheFirstWrongMovementIsNamed) {
+  const char* const functions[] = {"pack", "store", "unpack"};
+  for (const Fault fault : {Fault::To, Fault::From, Fault::Size, Fault::Dropped, Fault::Reversed})
+    for (int hop = 1; hop <= 3; ++hop) {
+      const Blame blame = blame_of(fault, hop);
+      ASSERT_NE(blame.kind, Blame::Kind::Unknown) << static_cast<int>(fault) << " at " << hop;
+      EXPECT_EQ(blame.hop, static_cast<std::size_t>(hop)) << static_cast<int>(fault);
+      EXPECT_EQ(*blame.stage.site, functions[hop - 1]) << static_cast<int>(fault);
+      EXPECT_EQ(blame.of, 3u);
+      EXPECT_EQ(blame.kind == Blame::Kind::Reversed, fault == Fault::Reversed) << hop;
+    }
+}
+
+// So many messages, of which the last one may go wrong, and what is found out about it.
+class Messages {
+ public:
+  explicit Messages(std::uint32_t count, std::uint64_t bytes = 128) : count_(count), trail_(deliveries(count)), world_(bytes, &trail_) {
+    trail_.watch(world_.tracker);
+  }
+
+  // How the library moves one of them.
+  template <class Move>
+  void each(Move move) {
+    for (std::uint32_t message = 1; message <= count_; ++message) {
+      world_.begin_receive();
+      world_.begin_send();
+      move(world_, message == count_);
+      world_.end_send();
+      world_.end_receive();
+    }
+  }
+  const Journey& last() const { return *trail_.find(delivery(count_)); }
+  Blame blame() const {
+    std::vector<const Journey*> related;
+    for (std::uint32_t message = 1; message < count_; ++message) related.push_back(trail_.find(delivery(message)));
+    return find_blame(last(), related);
+  }
+
+ private:
+  static Delivery delivery(std::uint32_t message) { return {0, message, 0, 1, message, 0}; }
+  static std::set<Delivery> deliveries(std::uint32_t count) {
+    std::set<Delivery> all;
+    for (std::uint32_t message = 1; message <= count; ++message) all.insert(delivery(message));
+    return all;
+  }
+
+  std::uint32_t count_;
+  Trail trail_;
+  World world_;
+};
+
+// Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
+// which nobody is an example, are not.
+TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
+  Messages messages(1);
+  messages.each([](World& world, bool) {
+    world.move(0, kShared, kGiven, 56, "pack");
+    world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+    world.move(0, kShared + 512, kGiven + 64, 8, "pack a part");
+    world.move(0, kShared + 520, kGiven + 72, 56, "pack");
+    world.move(1, kOther, kShared + 0x1000, 56, "store");
+    world.move(1, kTaken, kOther, 56, "unpack");
+    world.move(1, kTaken + 56, kOther + 56, 8, "unpack");
+    world.move(1, kTaken + 64, kShared + 0x1000 + 512, 8, "unpack");
+    world.move(1, kTaken + 72, kShared + 0x1000 + 520, 56, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 3u);
+  EXPECT_EQ(*blame.stage.site, "store");
+  EXPECT_EQ(blame.offset, 56u);
+}
+
+// The first part waits for its receive and is stored meanwhile, the second does not: the first is to be stored, though the other
+// bytes of its block have not been.
+TEST(FlowBlame, APartGoesAsTheSamePartOfOtherBlocks) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 64, "pack");
+    if (!last) world.move(1, kOther, kShared + 0x1000, 64, "store");
+    world.move(0, kShared + 512, kGiven + 64, 64, "pack");
+    world.move(1, kTaken, kOther, 64, "unpack");
+    world.move(1, kTaken + 64, kShared + 0x1000 + 512, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 3u);
+  EXPECT_EQ(*blame.stage.site, "store");
+}
+
+// Between two copies that are as long as ever, one of another function is missing.
+TEST(FlowBlame, ACopyThatIsAsLongAsEverIsNotTooShort) {
+  Messages messages(3);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 56, "pack");
+    if (!last) world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+    world.move(0, kShared + 64, kGiven + 64, 64, "pack the rest");
+    world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(*blame.stage.site, "pack a part");
+}
+
+// What is sent begins too late, and then the place of the bytes before it is used for a message to somebody else, whose bytes
+// nobody has seen being put there.
+TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
+  Messages messages(2);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    const std::uint64_t left_out = last ? 8 : 0;
+    world.move(0, kOther, kGiven, 128, "pack");
+    const std::uint64_t bytes = 128 - left_out;
+    world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther + left_out, sent, bytes, "10.0.0.1:5 10.0.0.2:7"));
+    world.tracker.add(1, world.transfer(IntentionRecord::Heard, kOther, sent, bytes, "10.0.0.2:7 10.0.0.1:5"));
+    sent += bytes;
+    if (last) {
+      world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther, 0, 8, "10.0.0.1:6 10.0.0.1:8"));
+      world.tracker.add(0, world.transfer(IntentionRecord::Heard, kOther + 4096, 0, 8, "10.0.0.1:8 10.0.0.1:6"));
+    }
+    world.move(1, kTaken, kOther, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 4u);
+  EXPECT_EQ(*blame.stage.site, "socket");
+}
+
+// A header is moved with the bytes, and is where it should be; they are not.
+TEST(FlowBlame, BytesBehindAHeaderMayBeMisplaced) {
+  Messages messages(3, 64);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared + 8, kGiven, 64, "pack");
+    if (last) world.move(1, kOther + 16, kShared + 0x1000 + 8, 56, "store");
+    else world.move(1, kOther, kShared + 0x1000, 72, "store");
+    world.move(1, kTaken, kOther + 8, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(*blame.stage.site, "store");
+}
+
+// A library that reads from a socket: first a header and what is behind it, then the rest to where the first part was copied to.
+class FromSocket {
+ public:
+  explicit FromSocket(World& world, std::uint64_t& sent) : world_(world), sent_(sent) {}
+  void write(std::uint64_t header, std::uint64_t bytes) {
+    sent_ += header;
+    world_.tracker.add(0, world_.transfer(IntentionRecord::Sent, kGiven, sent_, bytes, "10.0.0.1:5 10.0.0.2:7"));
+    read_ = sent_ - header;
+    sent_ += bytes;
+  }
+  void read(std::uint64_t to, std::uint64_t bytes) {
+    world_.tracker.add(1, world_.transfer(IntentionRecord::Heard, to, read_, bytes, "10.0.0.2:7 10.0.0.1:5"));
+    read_ += bytes;
+  }
+
+ private:
+  World& world_;
+  std::uint64_t& sent_;
+  std::uint64_t read_ = 0;
+};
+
+TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindItsHeader) {
+  Messages messages(3, 64);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 64);
+    // Never at the same place: what was read before is still there.
+    const std::uint64_t to = kOther + 24 * sent;
+    if (last) {
+      socket.read(to, 8);
+      socket.read(to + 16, 64);
+    } else {
+      socket.read(to, 72);
+    }
+    world.move(1, kTaken, to + 8, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(*blame.stage.site, "socket");
+  EXPECT_EQ(blame.movement->to.kind, Place::Kind::Private);
+}
+
+TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindWhatWasReadBefore) {
+  Messages messages(3);
+  std::uint64_t sent = 0;
+  std::uint64_t first = 40;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 128);
+    socket.read(kOther, 8 + first);
+    world.move(1, kOther + 4096, kOther + 8, first, "store");
+    socket.read(kOther + 4096 + first + (last ? 8 : 0), 128 - first);
+    world.move(1, kTaken, kOther + 4096, 128, "unpack");
+    first += 3;  // how much comes at once is left to chance
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 3u);
+  EXPECT_EQ(*blame.stage.site, "socket");
+}
+
+// It may well be the copy behind it.
+TEST(FlowBlame, WhatIsReadRightlyIsNotBlamed) {
+  Messages messages(3);
+  std::uint64_t sent = 0;
+  std::uint64_t first = 40;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 128);
+    socket.read(kOther, 8 + first);
+    world.move(1, kOther + 4096, kOther + 8, first, "store");
+    socket.read(kOther + 4096 + first, 128 - first);
+    world.move(1, kTaken + (last ? 8 : 0), kOther + 4096, 120, "unpack");
+    if (!last) world.move(1, kTaken + 120, kOther + 4096 + 120, 8, "unpack");
+    first += 3;
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(*blame.stage.site, "unpack");
+}
+
+TEST(FlowBlame, NobodyIsBlamedIfNoWayIsKnown) {
+  Messages messages(1);
+  messages.each([](World& world, bool) { world.move(0, kShared, kGiven, 128, "pack"); });
+  EXPECT_EQ(messages.blame().kind, Blame::Kind::Unknown);
+  EXPECT_TRUE(ways_of(messages.last()).empty());
+}
+
+}  // namespace
+}  // namespace reprise::flow
