@@ -116,9 +116,8 @@ class Detective {
 
   static std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents_in(const Journey& journey) {
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents;
-    std::size_t looked_at = 0;
     for (const Stretch& one : journey.stretches()) {
-      if (!one.arrived || looked_at++ >= kMostArrived) continue;
+      if (!one.arrived) continue;
       for (const Link& link : journey.way(one.hop, one.from)) {
         auto& [first, last] = extents.try_emplace(link.hop, UINT64_MAX, 0).first->second;
         first = std::min(first, one.offset);
@@ -276,8 +275,8 @@ class Detective {
       if (is_of(i, stage) && covers(other.from, other.bytes)) break;
       if (!covers(other.to, other.bytes)) continue;
       if (!has_some(other.overwritten)) continue;
-      // What it has read is not of the block: it was to be written. Otherwise the place was just used again.
-      if (is_of(i, stage) && !has_some(other.labels)) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
+      // What it has read is not of the block: it was to be written. Otherwise the place was just used again, but for the send buffer.
+      if (is_of(i, stage) && (stage == 0 || !has_some(other.labels))) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && is_of(i, stage - 1)) {
         // And was read from there in its stead.
         const bool last = stage + 1 == way().size();
@@ -290,12 +289,13 @@ class Detective {
     // What is next to it in the block as well: the place may be used again for another part. If it is what such movements carry
     // otherwise, it is not too short.
     verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
-      if (other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
+      const bool before_it = other.from.address + other.bytes == place.address;
+      const bool behind_it = other.from.address == place.address + stretch.bytes;
+      if ((!before_it && !behind_it) || other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
       const std::uint64_t first = placement_.first_offset(other);
       const std::uint64_t last = placement_.last_offset(other);
       if (taken_->usual[stage].extents.contains({first, last})) return false;
-      return (other.from.address + other.bytes == place.address && last + 1 == stretch.offset) ||
-             (other.from.address == place.address + stretch.bytes && first == stretch.offset + stretch.bytes);
+      return (before_it && last + 1 == stretch.offset) || (behind_it && first == stretch.offset + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
   }

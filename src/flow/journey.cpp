@@ -29,19 +29,20 @@ std::optional<std::uint64_t> Journey::carries(const Hop& hop, std::uint64_t sour
   return std::nullopt;
 }
 
-const Labelled* Journey::label_of(const Hop& hop, std::uint64_t source) const {
-  const auto holds = [&](const Labelled& one) {
-    return source >= one.label.address && source - one.label.address < one.bytes && is_of_giver(one.label.operation);
-  };
-  // Mostly, but not always, they are in the order of where they come from.
-  std::size_t first = 0;
-  for (std::size_t end = hop.labels.size(); end - first > 1;) {
-    const std::size_t middle = first + (end - first) / 2;
-    (hop.labels[middle].label.address <= source ? first : end) = middle;
+// Whoever asks for one byte asks for the next one next.
+const Labelled* Journey::label_of(std::uint32_t hop, std::uint64_t source) const {
+  constexpr std::size_t kMany = 8;
+  const auto& labels = (*hops_)[hop].labels;
+  std::size_t* const last = labels.size() > kMany ? &last_labels_[hop] : nullptr;
+  const std::size_t first = last ? *last : 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::size_t at = first + i < labels.size() ? first + i : first + i - labels.size();
+    const Labelled& one = labels[at];
+    if (source < one.label.address || source - one.label.address >= one.bytes || !is_of_giver(one.label.operation)) continue;
+    if (last) *last = at;
+    return &one;
   }
-  if (!hop.labels.empty() && holds(hop.labels[first])) return &hop.labels[first];
-  const auto found = std::find_if(hop.labels.begin(), hop.labels.end(), holds);
-  return found == hop.labels.end() ? nullptr : &*found;
+  return nullptr;
 }
 
 // What one movement has brought may have come to it in parts.
@@ -50,7 +51,7 @@ void Journey::add(Stretch stretch) {
     stretch.bytes = left;
     std::size_t links = 0;
     for (std::uint32_t hop = stretch.hop; hop != kNoHop && links < kMostLinks; ++links) {
-      const Labelled* const found = label_of((*hops_)[hop], stretch.from);
+      const Labelled* const found = label_of(hop, stretch.from);
       if (!found) break;
       stretch.bytes = std::min(stretch.bytes, found->label.address + found->bytes - stretch.from);
       hop = found->label.hop;
@@ -65,7 +66,7 @@ void Journey::add(Stretch stretch) {
 std::vector<Link> Journey::way(std::uint32_t last_hop, std::uint64_t source) const {
   std::vector<Link> links;
   for (std::uint32_t hop = last_hop; hop != kNoHop && links.size() < kMostLinks;) {
-    const Labelled* const found = label_of((*hops_)[hop], source);
+    const Labelled* const found = label_of(hop, source);
     if (!found) break;
     links.push_back({hop, found->at + (source - found->label.address)});
     hop = found->label.hop;

@@ -5,12 +5,13 @@
 #include <deque>
 #include <set>
 #include <span>
+#include <unordered_map>
 
 #include "flow/tracker.hpp"
 
 namespace reprise::flow {
 
-// Some bytes that follow each other, on both sides, and have come the same way.
+// Some bytes that follow each other, on both sides. Those that arrived have come the same way.
 struct Stretch {
   std::uint64_t offset = 0;  // in the block, as it travels
   std::uint64_t bytes = 0;
@@ -64,7 +65,7 @@ class Journey {
 
  private:
   friend class Trail;
-  const Labelled* label_of(const Hop& hop, std::uint64_t source) const;
+  const Labelled* label_of(std::uint32_t hop, std::uint64_t source) const;
   void add(Stretch stretch);
 
   Delivery delivery_;
@@ -73,6 +74,7 @@ class Journey {
   TrackedOperation giver_, taker_;
   std::set<std::uint32_t> aliases_;  // of the giver, with itself
   std::vector<Stretch> stretches_;
+  mutable std::unordered_map<std::uint32_t, std::size_t> last_labels_;  // that were asked for, of movements with many
   const std::vector<Hop>* hops_ = nullptr;
   std::uint32_t hops_begin_ = 0;
   std::size_t hops_end_ = 0;

@@ -22,13 +22,13 @@ std::uint64_t slot_of(const Journey& journey, const Hop& movement) {
   return (movement.to.address + (first ? first->at : 0)) % kSlot;
 }
 
-// What is read from a stream: how far behind the bytes that were read before. Modulo 2^64: it may be before them.
+// What is read from a stream: how far behind the bytes that were read before.
+// None: before them, or nobody knows.
 std::optional<std::uint64_t> gap_before(const Hop& movement, const Labelled& first) {
   if (first.at > 0) return 0;
-  return movement.behind ? std::optional(movement.to.address - *movement.behind) : std::nullopt;
+  if (!movement.behind || movement.to.kind != Place::Kind::Private || movement.to.address < *movement.behind) return std::nullopt;
+  return movement.to.address - *movement.behind;
 }
-
-bool is_small(std::uint64_t gap) { return gap < kNear || -gap < kNear; }
 
 }  // namespace
 
@@ -82,38 +82,38 @@ Placed Placement::look_at(const Hop& movement, const SupposedStage& stage, const
 Placed Placement::look_at_read(const Hop& movement, const SupposedStage& stage) const {
   const Labelled* const first = first_of_block(journey_, movement);
   if (!first) return Placed::Right;
-  const Placed placed = beside_what_was_read_before(movement, *first, stage);
-  if (placed != Placed::Unusual) return placed;
+  if (const auto placed = beside_what_was_read_before(movement, *first, stage)) return *placed;
   const auto gap = gap_before(movement, *first);
-  if (gap && is_small(*gap)) return *gap == 0 || stage.usual->gaps.contains(*gap) ? Placed::Right : Placed::Unusual;
+  if (gap && *gap < kNear) return *gap == 0 || stage.usual->gaps.contains(*gap) ? Placed::Right : Placed::Unusual;
   return stage.usual->slots.contains(slot_of(journey_, movement)) ? Placed::Right : Placed::Unusual;
 }
 
 // The byte before the first one in the stream may be one of the block. Then they are next to each other, where they were read to or
-// where the first one was copied to since. Unusual: it is not.
-Placed Placement::beside_what_was_read_before(const Hop& movement, const Labelled& first, const SupposedStage& stage) const {
+// where the first one was copied to since. None: it is not.
+std::optional<Placed> Placement::beside_what_was_read_before(const Hop& movement, const Labelled& first, const SupposedStage& stage) const {
   const std::uint64_t offset = offset_of(first.label.address);
   const Stretch* const before = offset > 0 && offset != UINT64_MAX ? stretch_at(offset - 1) : nullptr;
-  if (!before) return Placed::Unusual;
+  if (!before) return std::nullopt;
   const std::uint64_t source = before->from + (offset - 1 - before->offset);
   bool is_of_stream = false;
+  bool adjacent = false;
   bool close = false;
   const std::uint64_t target = movement.to.address + first.at;
-  for (std::uint32_t number = 0; number < index_.stages(); ++number) {
-    const auto* const other = index_.first(number, source, [&](const JourneyIndex::Carried& one) {
-      const Hop& hop = journey_.hops()[one.hop];
-      return &hop != &movement && hop.to.kind == movement.to.kind && hop.to.number == movement.to.number && hop.rank == stage.what->rank;
-    });
-    if (!other) continue;
-    const Hop& hop = journey_.hops()[other->hop];
-    const std::uint64_t at = other->at + (source - other->source);
-    if (hop.to.address + at + 1 == target) return Placed::Right;
-    close = close || between(hop.to.address + at + 1, target) < kNear;
+  const auto look_at = [&](const JourneyIndex::Carried& one) {
+    const Hop& hop = journey_.hops()[one.hop];
+    if (&hop == &movement || hop.to.kind != movement.to.kind || hop.to.number != movement.to.number || hop.rank != stage.what->rank) return false;
+    const std::uint64_t behind = one.at + (source - one.source) + 1;
+    adjacent = adjacent || hop.to.address + behind == target;
+    close = close || between(hop.to.address + behind, target) < kNear;
     is_of_stream = is_of_stream || (hop.from.kind == movement.from.kind && hop.from.number == movement.from.number &&
-                                    hop.from.address + at + 1 == movement.from.address + first.at);
-  }
-  if (!is_of_stream) return Placed::Unusual;
-  return close && before->arrived ? Placed::Wrong : Placed::Right;
+                                    hop.from.address + behind == movement.from.address + first.at);
+    return false;  // all of them
+  };
+  for (std::uint32_t number = 0; number < index_.stages() && !adjacent; ++number) index_.first(number, source, look_at);
+  if (adjacent) return Placed::Right;
+  if (!is_of_stream) return std::nullopt;
+  if (!before->arrived) return Placed::Right;
+  return close ? Placed::Wrong : Placed::Unusual;
 }
 
 bool Placement::usually_continues(const SupposedStage& stage) const {
@@ -126,6 +126,7 @@ bool Placement::count_continuing(const SupposedStage& stage) const {
   std::size_t yes = 0;
   std::size_t no = 0;
   const Stretch* before = nullptr;
+  std::uint32_t carrier = kNoHop;
   Place place;
   for (const Stretch& one : journey_.stretches()) {
     if (yes + no >= kMostCompared) break;
@@ -134,10 +135,13 @@ bool Placement::count_continuing(const SupposedStage& stage) const {
       before = nullptr;
       continue;
     }
-    Place here = journey_.hops()[links[stage.stage].hop].to;
-    here.address += links[stage.stage].at;
-    if (before && before->offset + before->bytes == one.offset) (here.address == place.address + before->bytes ? yes : no) += 1;
+    const Link& link = links[stage.stage];
+    Place here = journey_.hops()[link.hop].to;
+    here.address += link.at;
+    const bool follows = before && link.hop != carrier && before->offset + before->bytes == one.offset;
+    if (follows) (here.address == place.address + before->bytes ? yes : no) += 1;
     before = &one;
+    carrier = link.hop;
     place = here;
   }
   return yes > 10 * no;

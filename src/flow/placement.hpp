@@ -46,7 +46,7 @@ class Placement {
 
  private:
   Placed look_at_read(const Hop& movement, const SupposedStage& stage) const;
-  Placed beside_what_was_read_before(const Hop& movement, const Labelled& first, const SupposedStage& stage) const;
+  std::optional<Placed> beside_what_was_read_before(const Hop& movement, const Labelled& first, const SupposedStage& stage) const;
   bool usually_continues(const SupposedStage& stage) const;
   bool count_continuing(const SupposedStage& stage) const;
   bool is_beside(const Hop& movement, const SupposedStage& stage, std::uint64_t target, std::uint64_t distance, std::uint64_t offset) const;

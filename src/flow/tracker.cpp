@@ -353,6 +353,7 @@ void Tracker::transfer(Hop& hop, const Pieces& from, const Pieces& to) {
       done += hop.bytes;
       used += hop.bytes;
       if (used == from[reads].bytes) ++reads, used = 0;
+      hop.behind.reset();
     }
   }
 }

@@ -7,7 +7,7 @@
 //
 // The NUMBERth movement of so many bytes (0: any number) of this rank that is asked for at this place, while the fault is armed. KIND:
 // to (another place), from (the same), direction, size, long, dropped. HEADER bytes before those of the message that are CARRIED are the
-// library's, and so are those behind: they are moved as they should be, or nothing that follows would be understood.
+// library's, and in sockets there may be some behind: they are moved as they should be, or nothing that follows would be understood.
 #define _GNU_SOURCE
 #include "journeys_faults.h"
 

@@ -90,6 +90,7 @@ def wrong(transport, way, shape):
     """At each hop of a message, each thing that can go wrong with it."""
     def test(scene):
         tried = missed = 0
+        done = {}  # by kind of movement
         for size in SIZES:
             result, trace = follow(scene, transport, way, size, shape)
             scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
@@ -101,15 +102,20 @@ def wrong(transport, way, shape):
             ways = found[len(found) // 2]["ways"]
             for went in ways if scene.settings.repeat >= 50 else ways[:1]:
                 for number, hop in enumerate(went["hops"], 1):
+                    if hop["inferred"]:
+                        continue
                     place = (hop["rank"], hop["module"], hop["offset"], hop["header"] > 0)  # with a header, or going on behind one
-                    if hop["inferred"] or place in places:
+                    if place in places:
                         continue
                     places.add(place)
                     for kind in KINDS[hop["movement"]]:
                         tried += 1
-                        missed += not break_hop(scene, transport, way, size, shape, went, number, kind)
+                        came = break_hop(scene, transport, way, size, shape, went, number, kind)
+                        missed += not came
+                        done[hop["movement"]] = done.get(hop["movement"], 0) + came
         few = tried * 3 // 4 if transport == "tcp" else tried // 4
         scene.check(missed <= few, f"too little could go wrong: {missed} of {tried} movements did not come again")
+        scene.check(all(done.values()), f"of a kind of movement, none went wrong: {done}")
         scene.remark = f"{tried - missed} of {tried} movements went wrong"
     return test
 

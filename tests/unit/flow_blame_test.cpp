@@ -136,6 +136,22 @@ TEST(FlowBlame, APartGoesAsTheSamePartOfOtherBlocks) {
   EXPECT_EQ(*blame.stage.site, "store");
 }
 
+// It writes to the send buffer what it has put to the same place before.
+TEST(FlowBlame, WhatIsWrittenToTheSendBufferWasToBeRead) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 64, "pack");
+    world.move(1, kTaken, kShared + 0x1000, 64, "unpack");
+    if (last) world.move(0, kGiven + 64, kShared, 64, "pack");
+    else world.move(0, kShared, kGiven + 64, 64, "pack");
+    world.move(1, kTaken + 64, kShared + 0x1000, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Reversed);
+  EXPECT_EQ(blame.hop, 1u);
+  EXPECT_EQ(*blame.stage.site, "pack");
+}
+
 // Between two copies that are as long as ever, one of another function is missing.
 TEST(FlowBlame, ACopyThatIsAsLongAsEverIsNotTooShort) {
   Messages messages(3);
@@ -221,7 +237,7 @@ TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindItsHeader) {
     const std::uint64_t to = kOther + 24 * sent;
     if (last) {
       socket.read(to, 8);
-      socket.read(to + 16, 64);
+      socket.read(to + 24, 64);
     } else {
       socket.read(to, 72);
     }
@@ -243,9 +259,9 @@ TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindWhatWasReadBefore) {
     socket.write(8, 128);
     socket.read(kOther, 8 + first);
     world.move(1, kOther + 4096, kOther + 8, first, "store");
-    socket.read(kOther + 4096 + first + (last ? 8 : 0), 128 - first);
+    socket.read(kOther + 4096 + first + (last ? 16 : 0), 128 - first);
     world.move(1, kTaken, kOther + 4096, 128, "unpack");
-    first += 3;  // how much comes at once is left to chance
+    first += 16;  // how much comes at once is left to chance
   });
   const Blame blame = messages.blame();
   EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
@@ -265,7 +281,8 @@ TEST(FlowBlame, WhatIsReadRightlyIsNotBlamed) {
     socket.read(kOther, 8 + first);
     world.move(1, kOther + 4096, kOther + 8, first, "store");
     socket.read(kOther + 4096 + first, 128 - first);
-    world.move(1, kTaken + (last ? 8 : 0), kOther + 4096, 120, "unpack");
+    world.move(1, kTaken, kOther + 4096, first, "unpack");
+    world.move(1, kTaken + first + (last ? 8 : 0), kOther + 4096 + first, 120 - first, "unpack");
     if (!last) world.move(1, kTaken + 120, kOther + 4096 + 120, 8, "unpack");
     first += 3;
   });
