@@ -49,6 +49,7 @@ class Detective {
   }
 
  private:
+  using Extent = std::pair<std::uint64_t, std::uint64_t>;  // the first and the last byte of the block that a movement carries
   struct KnownWay {
     std::vector<Stage> stages;
     std::vector<UsualPlaces> usual;  // by stage
@@ -81,7 +82,7 @@ class Detective {
   };
 
   void learn(const Journey& journey, const Journey* from) {
-    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents;  // by movement
+    std::map<std::uint32_t, Extent> extents;
     if (from) extents = extents_in(journey);
     std::size_t looked_at = 0;
     for (const Stretch& one : journey.stretches()) {
@@ -109,13 +110,14 @@ class Detective {
       else parts.emplace_back(one.offset, one.offset + one.bytes);
       for (std::size_t i = 0; i < links.size(); ++i) {
         known->usual[i].add(journey, journey.hops()[links[i].hop]);
-        if (from) known->usual[i].extents.insert(extents[links[i].hop]);
+        if (from) extents_[index_.number_of(stages[i])].insert(extents[links[i].hop]);
       }
     }
   }
 
-  static std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents_in(const Journey& journey) {
-    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> extents;
+  // By movement.
+  static std::map<std::uint32_t, Extent> extents_in(const Journey& journey) {
+    std::map<std::uint32_t, Extent> extents;
     for (const Stretch& one : journey.stretches()) {
       if (!one.arrived) continue;
       for (const Link& link : journey.way(one.hop, one.from)) {
@@ -132,12 +134,27 @@ class Detective {
   void join_ways() {
     constexpr std::size_t kMostWays = 8;
     const std::size_t known = std::min(known_.size(), kMostWays);
+    for (std::size_t i = 0; i < known; ++i) leave_out_storing(known_[i]);
     for (std::size_t i = 0; i < known; ++i)
       for (std::size_t k = 0; k < known; ++k) {
         join(known_[i], known_[k], true, false);
         join(known_[i], known_[k], false, true);
         join(known_[i], known_[k], true, true);
       }
+  }
+
+  // What comes in time is not stored by whoever takes it.
+  void leave_out_storing(const KnownWay& longer) {
+    for (std::size_t at = 0; at + 1 < longer.stages.size(); ++at) {
+      const Stage& stage = longer.stages[at];
+      if (at == 0 || stage.rank != longer.stages[at + 1].rank || stage.kind != longer.stages[at + 1].kind) continue;
+      KnownWay way = longer;
+      way.is_joined = true;
+      way.parts.clear();
+      way.stages.erase(way.stages.begin() + static_cast<std::ptrdiff_t>(at));
+      way.usual.erase(way.usual.begin() + static_cast<std::ptrdiff_t>(at));
+      if (!is_known(way.stages)) known_.push_back(std::move(way));
+    }
   }
 
   void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last) {
@@ -180,18 +197,26 @@ class Detective {
   // The movement at this stage that carries the byte on from where `before` has put it.
   std::optional<std::uint32_t> next(std::size_t stage, std::uint64_t source, std::uint32_t before) const {
     const auto* const found = index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
-      return one.before == before && one.hop >= after(before) && leads_on(stage, one.hop);
+      return one.before == before && one.hop >= after(before) && leads_on(stage, one.hop, source);
     });
     return found ? std::optional(found->hop) : std::nullopt;
   }
 
-  // Not to another rank: what is used again for another message may have kept the label of bytes that nobody was seen to
-  // overwrite there.
-  bool leads_on(std::size_t stage, std::uint32_t hop) const {
+  // Not to another rank: what is broadcast is moved for each of them; and what is used again for another message may have kept the
+  // label of bytes that nobody was seen to overwrite there.
+  bool leads_on(std::size_t stage, std::uint32_t hop, std::uint64_t source) const {
+    if (stage + 1 >= way().size()) return true;
+    const std::uint32_t expected = way()[stage + 1].rank;
     const Place& to = journey_.hops()[hop].to;
-    if (to.kind != Place::Kind::Stream || stage + 1 >= way().size()) return true;
-    const auto reader = index_.reader_of(to.number);
-    return !reader || *reader == way()[stage + 1].rank;
+    if (to.kind != Place::Kind::Private && !index_.may_read(expected, to)) return false;
+    bool by_it = false;
+    bool by_others = false;
+    const auto look_at = [&](const JourneyIndex::Carried& one) {
+      if (one.before == hop) (journey_.hops()[one.hop].rank == expected ? by_it : by_others) = true;
+      return by_it;
+    };
+    for (std::uint32_t number = 0; number < index_.stages() && !by_it; ++number) index_.first(number, source, look_at);
+    return by_it || !by_others;
   }
 
   std::size_t stages_gone(const Stretch& stretch) const {
@@ -294,7 +319,7 @@ class Detective {
       if ((!before_it && !behind_it) || other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
       const std::uint64_t first = placement_.first_offset(other);
       const std::uint64_t last = placement_.last_offset(other);
-      if (taken_->usual[stage].extents.contains({first, last})) return false;
+      if (const auto known = extents_.find(numbers_[stage]); known != extents_.end() && known->second.contains({first, last})) return false;
       return (before_it && last + 1 == stretch.offset) || (behind_it && first == stretch.offset + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
@@ -325,7 +350,7 @@ class Detective {
   // What was moved at this stage next to it: a copy that is too short, or that began too late.
   const Hop* nearest(std::size_t stage, const Stretch& stretch) const {
     const auto* const found = index_.nearest(numbers_[stage], stretch.from, [&](const JourneyIndex::Carried& one) {
-      return comes_by(one.before, stage) && leads_on(stage, one.hop);
+      return comes_by(one.before, stage) && leads_on(stage, one.hop, one.source);
     });
     return found ? &journey_.hops()[found->hop] : nullptr;
   }
@@ -349,6 +374,7 @@ class Detective {
   const JourneyIndex index_;
   const Placement placement_;
   std::deque<KnownWay> known_;
+  std::map<std::uint32_t, std::set<Extent>> extents_;  // of other blocks, by stage
   // The one that is supposed.
   KnownWay* taken_ = nullptr;
   std::vector<std::uint32_t> numbers_;  // of its stages

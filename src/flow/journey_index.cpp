@@ -12,7 +12,7 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
     const auto number = numbers_.try_emplace({stage.rank, stage.kind, *stage.site}, static_cast<std::uint32_t>(carried_.size())).first->second;
     if (number == carried_.size()) carried_.emplace_back();
     stages_[i] = number;
-    if (hops[i].from.kind == Place::Kind::Stream) readers_[hops[i].from.number] = stage.rank;
+    if (hops[i].from.kind != Place::Kind::Private) readers_[{hops[i].from.kind, hops[i].from.number}].insert(stage.rank);
     if (i < journey.first_hop()) continue;
     for (const Labelled& one : hops[i].labels) {
       if (!journey.is_of_giver(one.label.operation)) continue;

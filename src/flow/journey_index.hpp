@@ -60,10 +60,10 @@ class JourneyIndex {
     return right == all.end() || (end > source ? 0 : source - end) <= right->source - source ? &*left : &*right;
   }
 
-  // Who reads from a stream; none: nobody has yet.
-  std::optional<std::uint32_t> reader_of(std::uint32_t stream) const {
-    const auto found = readers_.find(stream);
-    return found == readers_.end() ? std::nullopt : std::optional(found->second);
+  // Does this rank read what is put there? Nobody knows until somebody has read from this stream, or this segment.
+  bool may_read(std::uint32_t rank, const Place& place) const {
+    const auto found = readers_.find({place.kind, place.number});
+    return found == readers_.end() || found->second.contains(rank);
   }
 
   // The stretch that the byte is part of; none: it is not of the block.
@@ -82,7 +82,7 @@ class JourneyIndex {
   std::vector<std::uint32_t> stages_;  // by movement
   std::vector<Pieces> carried_;        // by stage
   std::vector<const Stretch*> by_source_;
-  std::map<std::uint32_t, std::uint32_t> readers_;  // by stream
+  std::map<std::pair<Place::Kind, std::uint32_t>, std::set<std::uint32_t>> readers_;  // of streams and segments
 };
 
 }  // namespace reprise::flow

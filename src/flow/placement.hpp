@@ -13,7 +13,6 @@ constexpr std::uint64_t kNear = 4096;
 struct UsualPlaces {
   std::set<std::uint64_t> slots;  // where in a slot, the first of them
   std::set<std::uint64_t> gaps;   // what is read from a stream: how far behind the bytes that were read before
-  std::set<std::pair<std::uint64_t, std::uint64_t>> extents;  // of blocks that arrived: from which to which byte at once
   std::optional<bool> continues;  // if it was asked: behind each other, although several movements put them there
 
   void add(const Journey& journey, const Hop& movement);

@@ -136,6 +136,54 @@ TEST(FlowBlame, APartGoesAsTheSamePartOfOtherBlocks) {
   EXPECT_EQ(*blame.stage.site, "store");
 }
 
+// A broadcast: the root packs for somebody else, too.
+TEST(FlowBlame, WhatIsMovedForOthersIsNotOnTheWay) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared + 1024, kGiven, 128, "pack");
+    world.move(0, kOther, kShared + 1024, 128, "store");  // some other rank than the one that takes it
+    if (!last) world.move(0, kShared, kGiven, 128, "pack");
+    world.move(1, kOther, kShared + 0x1000, 128, "store");
+    world.move(1, kTaken, kOther, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 1u);
+  EXPECT_EQ(*blame.stage.site, "pack");
+}
+
+// And perhaps that somebody takes it only when it is too late; but such places have always been its.
+TEST(FlowBlame, WhatIsPutWhereOthersReadIsNotOnTheWay) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kSharedWithOthers, kGiven, 128, "pack");
+    if (!last) world.move(0, kOther, kSharedWithOthers, 128, "store");
+    if (!last) world.move(0, kShared, kGiven, 128, "pack");
+    world.move(1, kOther, kShared + 0x1000, 128, "store");
+    world.move(1, kTaken, kOther, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
+  EXPECT_EQ(blame.hop, 1u);
+  EXPECT_EQ(*blame.stage.site, "pack");
+}
+
+// It came too early in other messages, was stored, and unpacked from there; this time it is not.
+TEST(FlowBlame, StoringMayBeLeftOut) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    if (!last) world.move(1, kOther, kShared + 0x1000, 128, "store");
+    if (!last) world.move(1, kTaken, kOther, 128, "unpack");
+    else world.move(1, kTaken + 8, kShared + 0x1000, 120, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
+  EXPECT_EQ(blame.hop, 2u);
+  EXPECT_EQ(blame.of, 2u);
+  EXPECT_EQ(*blame.stage.site, "unpack");
+}
+
 // It writes to the send buffer what it has put to the same place before.
 TEST(FlowBlame, WhatIsWrittenToTheSendBufferWasToBeRead) {
   Messages messages(2);

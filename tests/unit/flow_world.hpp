@@ -11,7 +11,7 @@ namespace reprise::flow {
 using trace::IntentionForm;
 using trace::IntentionRecord;
 
-inline constexpr std::uint64_t kGiven = 0x10000, kTaken = 0x20000, kShared = 0x70000, kOther = 0x40000;
+inline constexpr std::uint64_t kGiven = 0x10000, kTaken = 0x20000, kShared = 0x70000, kSharedWithOthers = 0x80000, kOther = 0x40000;
 
 // Two ranks, and messages of `bytes` bytes from rank 0 to rank 1.
 class World {
@@ -43,11 +43,13 @@ class World {
       tracker.add(rank, process);
       Event mapped;
       mapped.kind = IntentionRecord::Mapped;
-      mapped.movement.to = kShared + rank * 0x1000;  // at another address in each
       mapped.movement.bytes = 0x1000;
       mapped.movement.device = 3;
-      mapped.movement.file = 4;
-      tracker.add(rank, mapped);
+      for (const std::uint64_t segment : {kShared, kSharedWithOthers}) {
+        mapped.movement.to = segment + rank * 0x1000;  // at another address in each
+        mapped.movement.file = segment;
+        tracker.add(rank, mapped);
+      }
     }
   }
 
