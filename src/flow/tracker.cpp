@@ -240,7 +240,9 @@ void Tracker::look_at_taken(const TrackedOperation& taker, std::size_t block) {
   FollowedBytes& sum = followed_[taker.shape->call()];
   ++sum.blocks;
   sum.bytes += bytes;
-  const auto [first, last] = to.bounds();
+  const auto bounds = to.bounds();
+  const auto first = bounds.begin;  // not a structured binding: older clangs do not let lambdas have those
+  const auto last = bounds.end;
   const std::uint64_t base = taker.taken_at(block);
   const std::vector<Labelled> there = labels_at(taker.rank, base + static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last - first));
   std::optional<std::uint32_t> giver;
