@@ -1,7 +1,5 @@
 #include "cli/show_flow.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -73,8 +71,8 @@ std::uint64_t carried(const flow::Hop& hop, const flow::Journey& journey) {
 
 // What the library has put before them.
 std::uint64_t header(const flow::Hop& hop, const flow::Journey& journey) {
-  const auto first = std::find_if(hop.labels.begin(), hop.labels.end(), [&](const flow::Labelled& one) { return journey.is_of_giver(one.label.operation); });
-  return first == hop.labels.end() ? 0 : first->at;
+  const flow::Labelled* const first = journey.first_label(hop);
+  return first ? first->at : 0;
 }
 
 std::string amount_words(const flow::Hop& hop, std::uint64_t movements, const flow::Journey& journey) {

@@ -54,7 +54,7 @@ class Detective {
     std::vector<Stage> stages;
     std::vector<UsualPlaces> usual;  // by stage
     const Journey* from = nullptr;   // null: the same
-    bool is_joined = false;          // of two; no byte has arrived by it
+    bool is_joined = false;          // made of others; no byte has arrived by it
     std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{};  // of the block, from and to, that have come by it
   };
   // What follows from the way that is supposed.

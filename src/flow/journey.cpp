@@ -29,6 +29,11 @@ std::optional<std::uint64_t> Journey::carries(const Hop& hop, std::uint64_t sour
   return std::nullopt;
 }
 
+const Labelled* Journey::first_label(const Hop& hop) const {
+  const auto found = std::find_if(hop.labels.begin(), hop.labels.end(), [&](const Labelled& one) { return is_of_giver(one.label.operation); });
+  return found == hop.labels.end() ? nullptr : &*found;
+}
+
 // Whoever asks for one byte asks for the next one next.
 const Labelled* Journey::label_of(std::uint32_t hop, std::uint64_t source) const {
   constexpr std::size_t kMany = 8;

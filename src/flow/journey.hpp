@@ -60,6 +60,8 @@ class Journey {
 
   // The way of this byte, the first movement first: back from where it arrived.
   std::vector<Link> way(std::uint32_t last_hop, std::uint64_t source) const;
+  // Where the bytes of the block begin in what is moved: before them is what the library puts there. Null: it moves none of them.
+  const Labelled* first_label(const Hop& hop) const;
   // Where in what it moves the byte from `source` is, if it came by `before`.
   std::optional<std::uint64_t> carries(const Hop& hop, std::uint64_t source, std::uint32_t before) const;
 

@@ -10,20 +10,12 @@ constexpr std::uint64_t kSlot = 16;  // libraries put bytes to places that are t
 
 std::uint64_t between(std::uint64_t one, std::uint64_t other) { return one > other ? one - other : other - one; }
 
-// Before them is what the library puts there.
-const Labelled* first_of_block(const Journey& journey, const Hop& movement) {
-  const auto first = std::find_if(movement.labels.begin(), movement.labels.end(),
-                                  [&](const Labelled& one) { return journey.is_of_giver(one.label.operation); });
-  return first == movement.labels.end() ? nullptr : &*first;
-}
-
 std::uint64_t slot_of(const Journey& journey, const Hop& movement) {
-  const Labelled* const first = first_of_block(journey, movement);
+  const Labelled* const first = journey.first_label(movement);
   return (movement.to.address + (first ? first->at : 0)) % kSlot;
 }
 
-// What is read from a stream: how far behind the bytes that were read before.
-// None: before them, or nobody knows.
+// What is read from a stream: how far behind the bytes that were read before. None: before them, or nobody knows.
 std::optional<std::uint64_t> gap_before(const Hop& movement, const Labelled& first) {
   if (first.at > 0) return 0;
   if (!movement.behind || movement.to.kind != Place::Kind::Private || movement.to.address < *movement.behind) return std::nullopt;
@@ -34,7 +26,7 @@ std::optional<std::uint64_t> gap_before(const Hop& movement, const Labelled& fir
 
 void UsualPlaces::add(const Journey& journey, const Hop& movement) {
   slots.insert(slot_of(journey, movement));
-  const Labelled* const first = first_of_block(journey, movement);
+  const Labelled* const first = journey.first_label(movement);
   if (!first || movement.from.kind != Place::Kind::Stream) return;
   if (const auto gap = gap_before(movement, *first)) gaps.insert(*gap);
 }
@@ -80,7 +72,7 @@ Placed Placement::look_at(const Hop& movement, const SupposedStage& stage, const
 
 // How much is read at once is left to chance: bytes may be anywhere, but behind those that were before them in the stream.
 Placed Placement::look_at_read(const Hop& movement, const SupposedStage& stage) const {
-  const Labelled* const first = first_of_block(journey_, movement);
+  const Labelled* const first = journey_.first_label(movement);
   if (!first) return Placed::Right;
   if (const auto placed = beside_what_was_read_before(movement, *first, stage)) return *placed;
   const auto gap = gap_before(movement, *first);

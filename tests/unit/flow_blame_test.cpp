@@ -57,6 +57,13 @@ TEST(FlowBlame, TheFirstWrongMovementIsNamed) {
     }
 }
 
+void expect(const Blame& blame, Blame::Kind kind, std::size_t hop, const char* site) {
+  EXPECT_EQ(blame.kind, kind);
+  EXPECT_EQ(blame.hop, hop);
+  ASSERT_TRUE(blame.stage.site);
+  EXPECT_EQ(*blame.stage.site, site);
+}
+
 // So many messages, of which the last one may go wrong, and what is found out about it.
 class Messages {
  public:
@@ -111,10 +118,8 @@ TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
     world.move(1, kTaken + 72, kShared + 0x1000 + 520, 56, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
-  EXPECT_EQ(blame.hop, 2u);
+  expect(blame, Blame::Kind::NotMoved, 2, "store");
   EXPECT_EQ(blame.of, 3u);
-  EXPECT_EQ(*blame.stage.site, "store");
   EXPECT_EQ(blame.offset, 56u);
 }
 
@@ -130,10 +135,8 @@ TEST(FlowBlame, APartGoesAsTheSamePartOfOtherBlocks) {
     world.move(1, kTaken + 64, kShared + 0x1000 + 512, 64, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
-  EXPECT_EQ(blame.hop, 2u);
+  expect(blame, Blame::Kind::NotMoved, 2, "store");
   EXPECT_EQ(blame.of, 3u);
-  EXPECT_EQ(*blame.stage.site, "store");
 }
 
 // A broadcast: the root packs for somebody else, too.
@@ -147,9 +150,7 @@ TEST(FlowBlame, WhatIsMovedForOthersIsNotOnTheWay) {
     world.move(1, kTaken, kOther, 128, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
-  EXPECT_EQ(blame.hop, 1u);
-  EXPECT_EQ(*blame.stage.site, "pack");
+  expect(blame, Blame::Kind::NotMoved, 1, "pack");
 }
 
 // And perhaps that somebody takes it only when it is too late; but such places have always been its.
@@ -163,9 +164,7 @@ TEST(FlowBlame, WhatIsPutWhereOthersReadIsNotOnTheWay) {
     world.move(1, kTaken, kOther, 128, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
-  EXPECT_EQ(blame.hop, 1u);
-  EXPECT_EQ(*blame.stage.site, "pack");
+  expect(blame, Blame::Kind::NotMoved, 1, "pack");
 }
 
 // It came too early in other messages, was stored, and unpacked from there; this time it is not.
@@ -178,10 +177,8 @@ TEST(FlowBlame, StoringMayBeLeftOut) {
     else world.move(1, kTaken + 8, kShared + 0x1000, 120, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
-  EXPECT_EQ(blame.hop, 2u);
+  expect(blame, Blame::Kind::Misplaced, 2, "unpack");
   EXPECT_EQ(blame.of, 2u);
-  EXPECT_EQ(*blame.stage.site, "unpack");
 }
 
 // It writes to the send buffer what it has put to the same place before.
@@ -195,9 +192,7 @@ TEST(FlowBlame, WhatIsWrittenToTheSendBufferWasToBeRead) {
     world.move(1, kTaken + 64, kShared + 0x1000, 64, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::Reversed);
-  EXPECT_EQ(blame.hop, 1u);
-  EXPECT_EQ(*blame.stage.site, "pack");
+  expect(blame, Blame::Kind::Reversed, 1, "pack");
 }
 
 // Between two copies that are as long as ever, one of another function is missing.
@@ -233,10 +228,8 @@ TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
     world.move(1, kTaken, kOther, 128, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::NotMoved);
-  EXPECT_EQ(blame.hop, 2u);
+  expect(blame, Blame::Kind::NotMoved, 2, "socket");
   EXPECT_EQ(blame.of, 4u);
-  EXPECT_EQ(*blame.stage.site, "socket");
 }
 
 // A header is moved with the bytes, and is where it should be; they are not.
@@ -249,9 +242,7 @@ TEST(FlowBlame, BytesBehindAHeaderMayBeMisplaced) {
     world.move(1, kTaken, kOther + 8, 64, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
-  EXPECT_EQ(blame.hop, 2u);
-  EXPECT_EQ(*blame.stage.site, "store");
+  expect(blame, Blame::Kind::Misplaced, 2, "store");
 }
 
 // A library that reads from a socket: first a header and what is behind it, then the rest to where the first part was copied to.
@@ -292,9 +283,7 @@ TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindItsHeader) {
     world.move(1, kTaken, to + 8, 64, "unpack");
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
-  EXPECT_EQ(blame.hop, 2u);
-  EXPECT_EQ(*blame.stage.site, "socket");
+  expect(blame, Blame::Kind::Misplaced, 2, "socket");
   EXPECT_EQ(blame.movement->to.kind, Place::Kind::Private);
 }
 
@@ -312,10 +301,8 @@ TEST(FlowBlame, WhatIsReadFromASocketBelongsBehindWhatWasReadBefore) {
     first += 16;  // how much comes at once is left to chance
   });
   const Blame blame = messages.blame();
-  EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
-  EXPECT_EQ(blame.hop, 2u);
+  expect(blame, Blame::Kind::Misplaced, 2, "socket");
   EXPECT_EQ(blame.of, 3u);
-  EXPECT_EQ(*blame.stage.site, "socket");
 }
 
 // It may well be the copy behind it.
