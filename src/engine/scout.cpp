@@ -28,7 +28,11 @@ constexpr int kHarmless[] = {SYS_brk,           SYS_mmap,          SYS_munmap,  
                              SYS_mprotect,      SYS_futex,         SYS_sched_yield,     SYS_nanosleep,    SYS_clock_nanosleep,
                              SYS_clock_gettime, SYS_gettimeofday,  SYS_getpid,          SYS_gettid,       SYS_getrusage,
                              SYS_rt_sigaction,  SYS_rt_sigreturn,  SYS_rt_sigprocmask,  SYS_getrandom,    SYS_sched_getaffinity,
-                             SYS_exit,          SYS_exit_group,    SYS_pread64,      SYS_readlinkat};
+                             SYS_exit,          SYS_exit_group,    SYS_pread64,      SYS_readlinkat,
+#ifdef SYS_readlink  // newer architectures have only the others
+                             SYS_readlink,      SYS_time,
+#endif
+};
 
 // Whatever else it does ends it.
 bool only_harmless() {
