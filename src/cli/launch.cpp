@@ -179,6 +179,13 @@ std::string with_movements_library(const std::string& preload_library) {
   return with_preload(movements, preload_library);
 }
 
+// On x86_64, UCX copies what is not small and not large by an instruction in its own code, and elsewhere it does not know the name.
+Variables settings_for_visible_copies() {
+  constexpr const char* kSmallestOwnCopy = "UCX_BUILTIN_MEMCPY_MIN";
+  if (machine_architecture() != "x86_64" || ::getenv(kSmallestOwnCopy)) return {};
+  return {{kSmallestOwnCopy, "inf"}};
+}
+
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,
                       const std::string& preload_library, const Variables& variables) {
   Environment environment;

@@ -30,6 +30,8 @@ Result<std::string> find_access_runtime();
 std::string with_heap_library(const std::string& preload_library);
 // The same before it, with the library that tells what is moved.
 std::string with_movements_library(const std::string& preload_library);
+// What makes libraries copy where that library can see it.
+Variables settings_for_visible_copies();
 
 // `variables` are the REPRISE_* settings. The environment is this process's own, plus ours.
 Launch prepare_launch(const std::vector<std::string>& command, const FoundMpi& found,

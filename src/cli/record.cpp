@@ -219,7 +219,10 @@ RecordedTrace record(const std::vector<std::string>& command, const RecordOption
   if (options.no_deadlocks) settings.emplace_back("REPRISE_DEADLOCKS", "0");
   if (options.no_osc_rdma) settings.emplace_back("OMPI_MCA_osc", "^rdma");
   std::string library = options.checks || options.flow ? with_heap_library(mpi.preload_library) : mpi.preload_library;
-  if (options.movements) library = with_movements_library(library);
+  if (options.movements) {
+    library = with_movements_library(library);
+    for (auto& setting : settings_for_visible_copies()) settings.push_back(std::move(setting));
+  }
   const Launch launch = prepare_launch(command, mpi.found, library, settings);
   const auto started = std::chrono::steady_clock::now();
   int status = 0;
