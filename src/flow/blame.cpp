@@ -3,34 +3,27 @@
 #include <algorithm>
 #include <tuple>
 
-#include "flow/placement.hpp"
+#include "flow/known_ways.hpp"
 
 namespace reprise::flow {
 namespace {
 
 constexpr std::size_t kMostWrong = 64;  // stretches that are looked at
-constexpr std::size_t kMostArrived = 4096;
 
-bool is_early(const Journey& journey) { return journey.taker().order < journey.giver().order; }
-
-// Finds out which ways bytes that arrived have gone, and follows those that did not arrive as far as they went.
+// Follows bytes that did not arrive as far as they went, on each way that they may have gone.
 class Detective {
  public:
-  Detective(const Journey& journey, const std::vector<const Journey*>& related) : journey_(journey), index_(journey), placement_(journey, index_) {
-    learn(journey, nullptr);
-    // Whether a message had to wait for its receive decides how it goes.
-    for (const bool same : {true, false})
-      for (const Journey* const other : related)
-        if ((is_early(*other) == is_early(journey)) == same && (same || known_.empty())) learn(*other, other);
-    join_ways();
-  }
+  Detective(const Journey& journey, const std::vector<const Journey*>& related)
+      : journey_(journey), index_(journey), placement_(journey, index_), known_(journey, index_, related) {}
 
   Blame blame() {
     std::size_t looked_at = 0;
     for (const Stretch& one : journey_.stretches()) {
       if (one.arrived || looked_at++ >= kMostWrong) continue;
+      known_.continue_from(one);
+      look_where_it_should_be(one);
       Verdict best;
-      for (KnownWay& way : known_) {
+      for (KnownWay& way : known_.all()) {
         if (way.is_joined && best.is_sure() && best.gone >= way.stages.size()) continue;
         take(way);
         follow(one);
@@ -49,14 +42,6 @@ class Detective {
   }
 
  private:
-  using Extent = std::pair<std::uint64_t, std::uint64_t>;  // the first and the last byte of the block that a movement carries
-  struct KnownWay {
-    std::vector<Stage> stages;
-    std::vector<UsualPlaces> usual;  // by stage
-    const Journey* from = nullptr;   // null: the same
-    bool is_joined = false;          // made of others; no byte has arrived by it
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{};  // of the block, from and to, that have come by it
-  };
   // What follows from the way that is supposed.
   struct Verdict {
     const KnownWay* way = nullptr;
@@ -64,14 +49,15 @@ class Detective {
     std::size_t gone = 0;     // stages that the bytes were seen at
     bool guessed = false;     // that a movement was wrong is known from where such movements put other bytes
     bool far = false;         // it has ended far from where it should: perhaps it was to go on
+    bool goes_on = true;      // the rest of the way has done what it does if nothing but this is wrong
     bool borders = false;     // the movement on which it was not has read what is next to it
     bool is_usual = false;    // this part of other blocks has come by this way
     // The way that the bytes were seen on for longer is more likely theirs. Then a movement that was seen to do something
     // wrong is worth more than one that should have been there, and a way that their neighbours went on, or the same part of
-    // other blocks, more than others.
-    std::tuple<std::size_t, bool, bool, bool, bool, bool, bool, std::size_t> rank() const {
+    // other blocks, more than others. The library does not know that something is wrong, and goes on.
+    std::tuple<std::size_t, bool, bool, bool, bool, bool, bool, bool, std::size_t> rank() const {
       const bool has_movement = blame.movement != nullptr && !far;
-      return {gone, !guessed, is_sure(), borders, is_usual, has_movement, !way->is_joined, way->stages.size()};
+      return {gone, goes_on, !guessed, is_sure(), borders, is_usual, has_movement, !way->is_joined, way->stages.size()};
     }
     bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
     bool is_before(const Verdict& other) const {
@@ -80,105 +66,6 @@ class Detective {
       return blame.hop < other.blame.hop;
     }
   };
-
-  void learn(const Journey& journey, const Journey* from) {
-    std::map<std::uint32_t, Extent> extents;
-    if (from) extents = extents_in(journey);
-    std::size_t looked_at = 0;
-    for (const Stretch& one : journey.stretches()) {
-      if (!one.arrived || looked_at++ >= kMostArrived) continue;
-      const auto links = journey.way(one.hop, one.from);
-      if (links.empty()) continue;
-      std::vector<Stage> stages;
-      for (const Link& link : links) {
-        Stage stage = stage_of_hop(journey.hops()[link.hop]);
-        if (from) {
-          if (stage.rank == from->delivery().from) stage.rank = journey_.delivery().from;
-          else if (stage.rank == from->delivery().to) stage.rank = journey_.delivery().to;
-        }
-        stages.push_back(stage);
-      }
-      auto known = std::find_if(known_.begin(), known_.end(), [&](const KnownWay& way) {
-        return std::equal(way.stages.begin(), way.stages.end(), stages.begin(), stages.end(), is_same);
-      });
-      if (known == known_.end()) {
-        known_.push_back({stages, std::vector<UsualPlaces>(stages.size()), from});
-        known = std::prev(known_.end());
-      }
-      auto& parts = known->parts;
-      if (!parts.empty() && parts.back().second == one.offset) parts.back().second += one.bytes;
-      else parts.emplace_back(one.offset, one.offset + one.bytes);
-      for (std::size_t i = 0; i < links.size(); ++i) {
-        known->usual[i].add(journey, journey.hops()[links[i].hop]);
-        if (from) extents_[index_.number_of(stages[i])].insert(extents[links[i].hop]);
-      }
-    }
-  }
-
-  // By movement.
-  static std::map<std::uint32_t, Extent> extents_in(const Journey& journey) {
-    std::map<std::uint32_t, Extent> extents;
-    for (const Stretch& one : journey.stretches()) {
-      if (!one.arrived) continue;
-      for (const Link& link : journey.way(one.hop, one.from)) {
-        auto& [first, last] = extents.try_emplace(link.hop, UINT64_MAX, 0).first->second;
-        first = std::min(first, one.offset);
-        last = std::max(last, one.offset + one.bytes - 1);
-      }
-    }
-    return extents;
-  }
-
-  // Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may
-  // begin or end as another one does.
-  void join_ways() {
-    constexpr std::size_t kMostWays = 8;
-    const std::size_t known = std::min(known_.size(), kMostWays);
-    for (std::size_t i = 0; i < known; ++i) leave_out_storing(known_[i]);
-    for (std::size_t i = 0; i < known; ++i)
-      for (std::size_t k = 0; k < known; ++k) {
-        join(known_[i], known_[k], true, false);
-        join(known_[i], known_[k], false, true);
-        join(known_[i], known_[k], true, true);
-      }
-  }
-
-  // What comes in time is not stored by whoever takes it.
-  void leave_out_storing(const KnownWay& longer) {
-    for (std::size_t at = 0; at + 1 < longer.stages.size(); ++at) {
-      const Stage& stage = longer.stages[at];
-      if (at == 0 || stage.rank != longer.stages[at + 1].rank || stage.kind != longer.stages[at + 1].kind) continue;
-      KnownWay way = longer;
-      way.is_joined = true;
-      way.parts.clear();
-      way.stages.erase(way.stages.begin() + static_cast<std::ptrdiff_t>(at));
-      way.usual.erase(way.usual.begin() + static_cast<std::ptrdiff_t>(at));
-      if (!is_known(way.stages)) known_.push_back(std::move(way));
-    }
-  }
-
-  void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last) {
-    if (middle.stages.size() < 2 || ends.stages.empty()) return;
-    KnownWay way = middle;
-    way.is_joined = true;
-    way.parts.clear();
-    const auto replace = [&](std::size_t at, std::size_t by) {
-      const Stage& stage = ends.stages[by];
-      if (stage.rank != way.stages[at].rank || stage.kind != way.stages[at].kind) return false;
-      way.stages[at] = stage;
-      way.usual[at] = ends.usual[by];
-      return true;
-    };
-    if (first && !replace(0, 0)) return;
-    if (last && !replace(way.stages.size() - 1, ends.stages.size() - 1)) return;
-    if (!is_known(way.stages)) known_.push_back(std::move(way));
-  }
-
-  bool is_known(const std::vector<Stage>& stages) const {
-    return std::any_of(known_.begin(), known_.end(), [&](const KnownWay& way) {
-      return std::equal(way.stages.begin(), way.stages.end(), stages.begin(), stages.end(), is_same);
-    });
-  }
 
   const std::vector<Stage>& way() const { return taken_->stages; }
 
@@ -209,14 +96,7 @@ class Detective {
     const std::uint32_t expected = way()[stage + 1].rank;
     const Place& to = journey_.hops()[hop].to;
     if (to.kind != Place::Kind::Private && !index_.may_read(expected, to)) return false;
-    bool by_it = false;
-    bool by_others = false;
-    const auto look_at = [&](const JourneyIndex::Carried& one) {
-      if (one.before == hop) (journey_.hops()[one.hop].rank == expected ? by_it : by_others) = true;
-      return by_it;
-    };
-    for (std::uint32_t number = 0; number < index_.stages() && !by_it; ++number) index_.first(number, source, look_at);
-    return by_it || !by_others;
+    return index_.is_taken_by(expected, hop, source).value_or(true);
   }
 
   std::size_t stages_gone(const Stretch& stretch) const {
@@ -292,13 +172,21 @@ class Detective {
       const std::uint64_t distance = where.address > place.address ? where.address - place.address : place.address - where.address;
       return where.kind == place.kind && where.number == place.number && distance < kNear;
     };
+    const Hop* stranger = nullptr;  // has written there, and does not do so on this way
+    bool was_read_after = way()[stage].kind == trace::IntentionRecord::Unpacked;  // which nobody sees
     for (std::size_t i = after(before); i < hops.size(); ++i) {
       const Hop& other = hops[i];
-      // Its neighbours were taken on: it was left out, and the place may be used again.
-      if (stage > 0 && is_of(i, stage) && is_near(other.from)) break;
       // A movement that should read it there has read something else: it was overwritten before.
-      if (is_of(i, stage) && covers(other.from, other.bytes)) break;
+      const bool reads_it = is_of(i, stage) && covers(other.from, other.bytes);
+      was_read_after = was_read_after || reads_it;
+      // Its neighbours were taken on: it was left out, and the place may be used again.
+      if (reads_it || (stage > 0 && is_of(i, stage) && is_near(other.from))) break;
       if (!covers(other.to, other.bytes)) continue;
+      if (stage > 0 && place.kind == Place::Kind::Private && has_some(other.overwritten) && !has_some(other.labels) && !is_before(i, stage)) stranger = &other;
+      // Whatever place of the library it was: it has read where it should have written.
+      const bool reads_target = stage + 1 == way().size() && other.rank == way()[stage].rank && other.from.kind == Place::Kind::Private &&
+                                other.from.number == journey_.delivery().to && other.from.address + (place.address - other.to.address) == stretch.to;
+      if (reads_target) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (!has_some(other.overwritten)) continue;
       // What it has read is not of the block: it was to be written. Otherwise the place was just used again, but for the send buffer.
       if (is_of(i, stage) && (stage == 0 || !has_some(other.labels))) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
@@ -311,6 +199,7 @@ class Detective {
         if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
+    if (stranger && (was_read_after || stranger->labels.empty())) return accuse(Blame::Kind::Overwritten, stage - 1, stranger, stretch);
     // What is next to it in the block as well: the place may be used again for another part. If it is what such movements carry
     // otherwise, it is not too short.
     verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
@@ -319,10 +208,16 @@ class Detective {
       if ((!before_it && !behind_it) || other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
       const std::uint64_t first = placement_.first_offset(other);
       const std::uint64_t last = placement_.last_offset(other);
-      if (const auto known = extents_.find(numbers_[stage]); known != extents_.end() && known->second.contains({first, last})) return false;
+      if (known_.usually_carries(numbers_[stage], first, last)) return false;
       return (before_it && last + 1 == stretch.offset) || (behind_it && first == stretch.offset + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
+  }
+
+  // Is it of this stage, or of one before it?
+  bool is_before(std::size_t hop, std::size_t stage) const {
+    return std::find(numbers_.begin(), numbers_.begin() + static_cast<std::ptrdiff_t>(stage) + 1, index_.stage_of(hop)) !=
+           numbers_.begin() + static_cast<std::ptrdiff_t>(stage) + 1;
   }
 
   bool has_some(const std::vector<Labelled>& labels) const {
@@ -365,19 +260,41 @@ class Detective {
     Blame& found = verdict_.blame;
     found.kind = kind;
     found.hop = stage + 1;
-    found.stage = way()[stage];
+    found.stage = kind == Blame::Kind::Reversed ? stage_of_hop(*movement) : way()[stage];
     found.movement = movement;
     found.offset = stretch.offset;
+    verdict_.goes_on = goes_on_after(kind, stage);
+  }
+
+  // Something is written to where the byte should have come, unless that is what went wrong.
+  bool goes_on_after(Blame::Kind kind, std::size_t stage) const {
+    if (stage + 1 < way().size()) return landed_.anything;
+    return kind != Blame::Kind::NotMoved || !landed_.anything || landed_.neighbours;
+  }
+
+  void look_where_it_should_be(const Stretch& stretch) {
+    landed_ = {};
+    const auto hops = journey_.hops();
+    for (std::size_t i = journey_.first_hop(); i < hops.size(); ++i) {
+      const Hop& hop = hops[i];
+      if (hop.to.kind != Place::Kind::Private || hop.to.number != journey_.delivery().to) continue;
+      if (stretch.to < hop.to.address || stretch.to - hop.to.address >= hop.bytes) continue;
+      landed_.anything = true;
+      landed_.neighbours = landed_.neighbours || has_some(hop.labels);
+    }
   }
 
   const Journey& journey_;
   const JourneyIndex index_;
   const Placement placement_;
-  std::deque<KnownWay> known_;
-  std::map<std::uint32_t, std::set<Extent>> extents_;  // of other blocks, by stage
+  KnownWays known_;
   // The one that is supposed.
   KnownWay* taken_ = nullptr;
   std::vector<std::uint32_t> numbers_;  // of its stages
+  struct {
+    bool anything = false;
+    bool neighbours = false;  // something of the same block
+  } landed_;  // where the byte should be
   Verdict verdict_;
   Verdict chosen_;
 };

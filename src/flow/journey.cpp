@@ -34,6 +34,18 @@ const Labelled* Journey::first_label(const Hop& hop) const {
   return found == hop.labels.end() ? nullptr : &*found;
 }
 
+std::optional<std::uint64_t> Journey::first_at(const Hop& hop) const {
+  const auto [lowest, highest] = given().bounds();
+  const std::uint64_t given_at = giver_.given_at(delivery_.given);
+  const std::uint64_t begin = given_at + static_cast<std::uint64_t>(lowest);
+  const std::uint64_t end = given_at + static_cast<std::uint64_t>(highest);
+  for (const Labelled& one : hop.labels) {
+    const std::uint64_t first = std::max(one.label.address, begin);
+    if (is_of_giver(one.label.operation) && first < std::min(one.label.address + one.bytes, end)) return one.at + (first - one.label.address);
+  }
+  return std::nullopt;
+}
+
 // Whoever asks for one byte asks for the next one next.
 const Labelled* Journey::label_of(std::uint32_t hop, std::uint64_t source) const {
   constexpr std::size_t kMany = 8;
@@ -168,9 +180,9 @@ bool Trail::matters(const Hop& hop) const {
     return number && found != open_.end() && found->second.contains(*number);
   };
   for (const Journey& one : journeys_) {
-    if (one.complete_) continue;
     const auto is_its = [&](const Labelled& label) { return one.is_of_giver(label.label.operation); };
-    if (std::any_of(hop.labels.begin(), hop.labels.end(), is_its)) return true;
+    if (std::any_of(hop.labels.begin(), hop.labels.end(), is_its)) return true;  // also afterwards: what was for others?
+    if (one.complete_) continue;
     if (std::any_of(hop.overwritten.begin(), hop.overwritten.end(), is_its)) return true;
     const Delivery& wanted = one.delivery_;
     if (is_open(wanted.to, one.taker_number_) && wanted.taken < one.taker_.shape->takes.size() &&

@@ -54,6 +54,8 @@ class Journey {
   const std::vector<Stretch>& stretches() const { return stretches_; }
   // Up to its end.
   std::span<const Hop> hops() const { return {hops_->data(), hops_end_}; }
+  // What else was watched, after it.
+  std::span<const Hop> later_hops() const { return {hops_->data() + hops_end_, hops_->size() - hops_end_}; }
   // The first one since it began: what was moved before, perhaps from the same buffer, is not its.
   std::uint32_t first_hop() const { return hops_begin_; }
   bool is_of_giver(std::uint32_t operation) const { return aliases_.contains(operation); }
@@ -62,6 +64,8 @@ class Journey {
   std::vector<Link> way(std::uint32_t last_hop, std::uint64_t source) const;
   // Where the bytes of the block begin in what is moved: before them is what the library puts there. Null: it moves none of them.
   const Labelled* first_label(const Hop& hop) const;
+  // Where in what is moved the first byte of the block is that it moves: other blocks of the same call may be before it.
+  std::optional<std::uint64_t> first_at(const Hop& hop) const;
   // Where in what it moves the byte from `source` is, if it came by `before`.
   std::optional<std::uint64_t> carries(const Hop& hop, std::uint64_t source, std::uint32_t before) const;
 

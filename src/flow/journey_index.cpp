@@ -14,16 +14,35 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
     stages_[i] = number;
     if (hops[i].from.kind != Place::Kind::Private) readers_[{hops[i].from.kind, hops[i].from.number}].insert(stage.rank);
     if (i < journey.first_hop()) continue;
+    take_from(journey, hops[i]);
     for (const Labelled& one : hops[i].labels) {
       if (!journey.is_of_giver(one.label.operation)) continue;
       carried_[number].pieces.push_back({one.label.address, one.bytes, one.at, static_cast<std::uint32_t>(i), one.label.hop});
       carried_[number].longest = std::max(carried_[number].longest, one.bytes);
     }
   }
+  for (const Hop& hop : journey.later_hops()) take_from(journey, hop);
   for (Pieces& one : carried_)
     std::stable_sort(one.pieces.begin(), one.pieces.end(), [](const Carried& a, const Carried& b) { return a.source < b.source; });
   for (const Stretch& one : journey.stretches()) by_source_.push_back(&one);
   std::stable_sort(by_source_.begin(), by_source_.end(), [](const Stretch* a, const Stretch* b) { return a->from < b->from; });
+}
+
+void JourneyIndex::take_from(const Journey& journey, const Hop& hop) {
+  for (const Labelled& one : hop.labels)
+    if (one.label.hop != kNoHop && journey.is_of_giver(one.label.operation)) taken_[one.label.hop].push_back({one.label.address, one.bytes, hop.rank});
+}
+
+std::optional<bool> JourneyIndex::is_taken_by(std::uint32_t rank, std::uint32_t hop, std::uint64_t source) const {
+  const auto found = taken_.find(hop);
+  if (found == taken_.end()) return std::nullopt;
+  std::optional<bool> is_taken;
+  for (const Taken& one : found->second) {
+    if (source < one.source || source - one.source >= one.bytes) continue;
+    if (one.rank == rank) return true;
+    is_taken = false;
+  }
+  return is_taken;
 }
 
 std::uint32_t JourneyIndex::number_of(const Stage& stage) const {

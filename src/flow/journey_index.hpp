@@ -66,6 +66,9 @@ class JourneyIndex {
     return found == readers_.end() || found->second.contains(rank);
   }
 
+  // Does this rank take what that movement has carried of the byte? None: nobody does.
+  std::optional<bool> is_taken_by(std::uint32_t rank, std::uint32_t hop, std::uint64_t source) const;
+
   // The stretch that the byte is part of; none: it is not of the block.
   const Stretch* stretch_with(std::uint64_t source) const;
 
@@ -81,6 +84,14 @@ class JourneyIndex {
   std::map<std::tuple<std::uint32_t, trace::IntentionRecord, std::string_view>, std::uint32_t> numbers_;
   std::vector<std::uint32_t> stages_;  // by movement
   std::vector<Pieces> carried_;        // by stage
+  struct Taken {
+    std::uint64_t source = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t rank = 0;
+  };
+  void take_from(const Journey& journey, const Hop& hop);
+
+  std::unordered_map<std::uint32_t, std::vector<Taken>> taken_;  // by the movement from whose place it was taken, also after the journey
   std::vector<const Stretch*> by_source_;
   std::map<std::pair<Place::Kind, std::uint32_t>, std::set<std::uint32_t>> readers_;  // of streams and segments
 };

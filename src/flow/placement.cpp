@@ -11,8 +11,7 @@ constexpr std::uint64_t kSlot = 16;  // libraries put bytes to places that are t
 std::uint64_t between(std::uint64_t one, std::uint64_t other) { return one > other ? one - other : other - one; }
 
 std::uint64_t slot_of(const Journey& journey, const Hop& movement) {
-  const Labelled* const first = journey.first_label(movement);
-  return (movement.to.address + (first ? first->at : 0)) % kSlot;
+  return (movement.to.address + journey.first_at(movement).value_or(0)) % kSlot;
 }
 
 // What is read from a stream: how far behind the bytes that were read before. None: before them, or nobody knows.
@@ -66,7 +65,7 @@ Placed Placement::look_at(const Hop& movement, const SupposedStage& stage, const
   }
   if (close && usually_continues(stage)) return Placed::Wrong;
   // Of the same way only: what the library puts before the bytes depends on what is done with them next.
-  const bool fits = stage.usual->slots.contains(slot_of(journey_, movement));
+  const bool fits = stage.usual->slots.empty() || stage.usual->slots.contains(slot_of(journey_, movement));
   return !fits && (close || !continues_wrong) ? Placed::Unusual : Placed::Right;
 }
 
@@ -77,7 +76,7 @@ Placed Placement::look_at_read(const Hop& movement, const SupposedStage& stage) 
   if (const auto placed = beside_what_was_read_before(movement, *first, stage)) return *placed;
   const auto gap = gap_before(movement, *first);
   if (gap && *gap < kNear) return *gap == 0 || stage.usual->gaps.contains(*gap) ? Placed::Right : Placed::Unusual;
-  return stage.usual->slots.contains(slot_of(journey_, movement)) ? Placed::Right : Placed::Unusual;
+  return stage.usual->slots.empty() || stage.usual->slots.contains(slot_of(journey_, movement)) ? Placed::Right : Placed::Unusual;
 }
 
 // The byte before the first one in the stream may be one of the block. Then they are next to each other, where they were read to or

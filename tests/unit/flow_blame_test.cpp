@@ -71,15 +71,20 @@ class Messages {
     trail_.watch(world_.tracker);
   }
 
-  // How the library moves one of them.
+  // How the library moves one of them, and what it does afterwards.
   template <class Move>
   void each(Move move) {
+    each(move, [](World&) {});
+  }
+  template <class Move, class Then>
+  void each(Move move, Then then) {
     for (std::uint32_t message = 1; message <= count_; ++message) {
       world_.begin_receive();
       world_.begin_send();
       move(world_, message == count_);
       world_.end_send();
       world_.end_receive();
+      then(world_);
     }
   }
   const Journey& last() const { return *trail_.find(delivery(count_)); }
@@ -101,6 +106,74 @@ class Messages {
   Trail trail_;
   World world_;
 };
+
+// What came late was stored first; this one comes in time, and nobody takes it. Had it been stored, it would still be taken from there.
+TEST(FlowBlame, WhatFollowsTellsWhatIsMissing) {
+  for (const bool is_stored : {false, true}) {
+    Messages messages(2);
+    messages.each([&](World& world, bool last) {
+      world.move(0, kShared, kGiven, 128, "pack");
+      if (!last) world.move(1, kOther, kShared + 0x1000, 128, "store");
+      if (!last || is_stored) world.move(1, kTaken, kOther, 128, "unpack");
+    });
+    const Blame blame = messages.blame();
+    expect(blame, Blame::Kind::NotMoved, 2, is_stored ? "store" : "unpack");
+    EXPECT_EQ(blame.of, is_stored ? 3u : 2u);
+  }
+}
+
+// Whoever passes bytes on stores them first, or not: this way was never seen as a whole.
+TEST(FlowBlame, AWayGoesOnAsKnownOnesDo) {
+  constexpr std::uint64_t kPassed = kOther + 0x4000, kLate = kOther + 0x8000;
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    if (last) world.move(1, kLate, kShared + 0x1000, 128, "store");
+    world.move(1, kOther, last ? kLate : kShared + 0x1000, 128, "unpack");
+    world.move(1, kPassed, kOther, 128, "pass on");
+    last ? world.move(1, kPassed, kTaken, 128, "take") : world.move(1, kTaken, kPassed, 128, "take");
+  });
+  const Blame blame = messages.blame();
+  expect(blame, Blame::Kind::Reversed, 5, "take");
+  EXPECT_EQ(blame.of, 5u);
+}
+
+// Two are packed, and one is too short. The other one is for somebody who takes it when this message has long arrived.
+TEST(FlowBlame, WhatOthersTakeLaterIsNotOnTheWay) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, last ? 120 : 128, "pack");
+    world.move(0, kSharedWithOthers, kGiven, 128, "pack");
+    world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+  }, [](World& world) { world.move(0, kOther, kSharedWithOthers, 128, "unpack"); });
+  expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack");
+}
+
+// The other way round, at a place of the library at which none of these messages was taken before.
+TEST(FlowBlame, WhoReadsWhereItShouldWriteIsNamed) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    last ? world.move(1, kShared + 0x1000, kTaken, 128, "unpack at once") : world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::Reversed, 2, "unpack at once");
+}
+
+// What was stored is overwritten by a movement that has nothing to do with this message, and then taken.
+TEST(FlowBlame, AStrangerMayOverwriteIt) {
+  constexpr std::uint64_t kNothing = 0x90000;
+  Messages messages(2);
+  messages.each([&](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    world.move(1, kOther, kShared + 0x1000, 128, "store");
+    if (last) world.move(1, kOther, kNothing, 128, "stray");
+    world.move(1, kTaken, kOther, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  expect(blame, Blame::Kind::Overwritten, 2, "store");
+  ASSERT_TRUE(blame.movement);
+  EXPECT_EQ(*blame.movement->site, "stray");
+}
 
 // Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
 // which nobody is an example, are not.

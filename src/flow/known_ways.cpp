@@ -1,0 +1,206 @@
+#include "flow/known_ways.hpp"
+
+#include <algorithm>
+
+namespace reprise::flow {
+namespace {
+
+constexpr std::size_t kMostArrived = 4096;
+constexpr std::size_t kMostWays = 8;       // that are joined
+constexpr std::size_t kMostStages = 32;
+constexpr std::size_t kMostKnown = 256;
+
+bool is_early(const Journey& journey) { return journey.taker().order < journey.giver().order; }
+
+bool are_same(const std::vector<Stage>& one, const std::vector<Stage>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), is_same);
+}
+
+}  // namespace
+
+KnownWays::KnownWays(const Journey& journey, const JourneyIndex& index, const std::vector<const Journey*>& related) : journey_(journey), index_(index) {
+  learn(journey, nullptr);
+  // Whether a message had to wait for its receive decides how it goes. Of a collective nobody knows, and other ranks pass on what goes
+  // from and to others.
+  const bool is_collective = journey.taker().shape->form == trace::IntentionForm::Collective;
+  const auto is_between_them = [&](const Journey* other) {
+    return other->delivery().from == journey.delivery().from && other->delivery().to == journey.delivery().to;
+  };
+  if (is_collective)
+    for (const Journey* const other : related)
+      if (is_between_them(other)) learn(*other, other);
+  for (const bool same : {true, false})
+    for (const Journey* const other : related)
+      if ((is_early(*other) == is_early(journey)) == same && (is_collective ? known_.empty() : same || known_.empty())) learn(*other, other);
+  learned_ = known_.size();
+  join_ways();
+}
+
+void KnownWays::learn(const Journey& journey, const Journey* from) {
+  std::map<std::uint32_t, Extent> extents;
+  if (from) extents = extents_in(journey);
+  std::size_t looked_at = 0;
+  for (const Stretch& one : journey.stretches()) {
+    if (!one.arrived || looked_at++ >= kMostArrived) continue;
+    const auto links = journey.way(one.hop, one.from);
+    if (links.empty()) continue;
+    std::vector<Stage> stages;
+    for (const Link& link : links) {
+      Stage stage = stage_of_hop(journey.hops()[link.hop]);
+      if (from) {
+        if (stage.rank == from->delivery().from) stage.rank = journey_.delivery().from;
+        else if (stage.rank == from->delivery().to) stage.rank = journey_.delivery().to;
+      }
+      stages.push_back(stage);
+    }
+    auto known = std::find_if(known_.begin(), known_.end(), [&](const KnownWay& way) { return are_same(way.stages, stages); });
+    if (known == known_.end()) {
+      known_.push_back({stages, std::vector<UsualPlaces>(stages.size()), from});
+      known = std::prev(known_.end());
+    }
+    auto& parts = known->parts;
+    if (!parts.empty() && parts.back().second == one.offset) parts.back().second += one.bytes;
+    else parts.emplace_back(one.offset, one.offset + one.bytes);
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      known->usual[i].add(journey, journey.hops()[links[i].hop]);
+      if (from) extents_[index_.number_of(stages[i])].insert(extents[links[i].hop]);
+    }
+  }
+}
+
+// By movement.
+std::map<std::uint32_t, KnownWays::Extent> KnownWays::extents_in(const Journey& journey) {
+  std::map<std::uint32_t, Extent> extents;
+  for (const Stretch& one : journey.stretches()) {
+    if (!one.arrived) continue;
+    for (const Link& link : journey.way(one.hop, one.from)) {
+      auto& [first, last] = extents.try_emplace(link.hop, UINT64_MAX, 0).first->second;
+      first = std::min(first, one.offset);
+      last = std::max(last, one.offset + one.bytes - 1);
+    }
+  }
+  return extents;
+}
+
+// Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may
+// begin or end as another one does.
+void KnownWays::join_ways() {
+  const std::size_t known = std::min(learned_, kMostWays);
+  for (std::size_t i = 0; i < known; ++i) leave_out_storing(known_[i]);
+  for (std::size_t i = 0; i < known; ++i)
+    for (std::size_t k = 0; k < known; ++k) {
+      join(known_[i], known_[k], true, false);
+      join(known_[i], known_[k], false, true);
+      join(known_[i], known_[k], true, true);
+    }
+}
+
+// What comes in time is not stored by whoever takes it.
+void KnownWays::leave_out_storing(const KnownWay& longer) {
+  for (std::size_t at = 0; at + 1 < longer.stages.size(); ++at) {
+    const Stage& stage = longer.stages[at];
+    if (at == 0 || stage.rank != longer.stages[at + 1].rank || stage.kind != longer.stages[at + 1].kind) continue;
+    KnownWay way = longer;
+    way.parts.clear();
+    way.stages.erase(way.stages.begin() + static_cast<std::ptrdiff_t>(at));
+    way.usual.erase(way.usual.begin() + static_cast<std::ptrdiff_t>(at));
+    add(std::move(way));
+  }
+}
+
+void KnownWays::join(const KnownWay& middle, const KnownWay& ends, bool first, bool last) {
+  if (middle.stages.size() < 2 || ends.stages.empty()) return;
+  KnownWay way = middle;
+  way.parts.clear();
+  const auto replace = [&](std::size_t at, std::size_t by) {
+    const Stage& stage = ends.stages[by];
+    if (stage.rank != way.stages[at].rank || stage.kind != way.stages[at].kind) return false;
+    way.stages[at] = stage;
+    way.usual[at] = ends.usual[by];
+    return true;
+  };
+  if (first && !replace(0, 0)) return;
+  if (last && !replace(way.stages.size() - 1, ends.stages.size() - 1)) return;
+  add(std::move(way));
+}
+
+void KnownWays::continue_from(const Stretch& stretch) {
+  std::vector<std::uint32_t> chain;
+  go_on(stretch.from, chain);
+}
+
+// Depth first over everything that has carried this byte on.
+void KnownWays::go_on(std::uint64_t source, std::vector<std::uint32_t>& chain) {
+  if (chain.size() >= kMostStages || known_.size() >= kMostKnown) return;
+  if (!chain.empty()) end_as_known(chain);
+  const std::uint32_t before = chain.empty() ? kNoHop : chain.back();
+  std::vector<std::uint32_t> next;
+  for (std::uint32_t stage = 0; stage < index_.stages(); ++stage)
+    index_.first(stage, source, [&](const JourneyIndex::Carried& one) {
+      if (one.before == before && (before == kNoHop || one.hop > before)) next.push_back(one.hop);
+      return false;  // all of them
+    });
+  for (const std::uint32_t hop : next) {
+    chain.push_back(hop);
+    go_on(source, chain);
+    chain.pop_back();
+  }
+}
+
+void KnownWays::end_as_known(const std::vector<std::uint32_t>& chain) {
+  std::vector<Stage> begin;
+  for (const std::uint32_t hop : chain) begin.push_back(stage_of_hop(journey_.hops()[hop]));
+  if (end_as_known(begin, is_same)) return;
+  // Where a block was packed is known only roughly, if that was inferred.
+  end_as_known(begin, [](const Stage& one, const Stage& other) {
+    const bool is_packing = one.kind == trace::IntentionRecord::Packed || one.kind == trace::IntentionRecord::Unpacked;
+    return is_packing && one.kind == other.kind && one.rank == other.rank;
+  });
+}
+
+template <class Matches>
+bool KnownWays::end_as_known(const std::vector<Stage>& begin, Matches matches) {
+  bool found = false;
+  for (std::size_t number = 0; number < learned_; ++number) {
+    const KnownWay& end = known_[number];
+    for (std::size_t i = 0; i < end.stages.size(); ++i) {
+      if (!matches(end.stages[i], begin.back())) continue;
+      found = true;
+      KnownWay way;
+      way.from = end.from;
+      way.parts = end.parts;
+      way.stages = begin;
+      way.stages.insert(way.stages.end(), end.stages.begin() + static_cast<std::ptrdiff_t>(i) + 1, end.stages.end());
+      if (is_known(way.stages)) continue;
+      for (std::size_t k = 0; k + 1 < begin.size(); ++k) way.usual.push_back(usual_before(begin[k], begin[k + 1]));
+      way.usual.insert(way.usual.end(), end.usual.begin() + static_cast<std::ptrdiff_t>(i), end.usual.end());
+      add(std::move(way));
+    }
+  }
+  return found;
+}
+
+// Of the same next stage, if there is one: what a library puts before the bytes depends on what is done with them next.
+UsualPlaces KnownWays::usual_before(const Stage& stage, const Stage& next) const {
+  const UsualPlaces* found = nullptr;
+  for (std::size_t number = 0; number < learned_; ++number) {
+    const KnownWay& way = known_[number];
+    for (std::size_t i = 0; i < way.stages.size(); ++i) {
+      if (!is_same(way.stages[i], stage)) continue;
+      if (i + 1 < way.stages.size() && is_same(way.stages[i + 1], next)) return way.usual[i];
+      if (!found) found = &way.usual[i];
+    }
+  }
+  return found ? *found : UsualPlaces();
+}
+
+bool KnownWays::is_known(const std::vector<Stage>& stages) const {
+  return std::any_of(known_.begin(), known_.end(), [&](const KnownWay& way) { return are_same(way.stages, stages); });
+}
+
+void KnownWays::add(KnownWay way) {
+  way.is_joined = true;
+  if (known_.size() < kMostKnown && !is_known(way.stages)) known_.push_back(std::move(way));
+}
+
+}  // namespace reprise::flow

@@ -1,0 +1,58 @@
+// The ways on which bytes of a block may have gone: those of bytes that arrived, and what can be made of them.
+#pragma once
+
+#include <deque>
+
+#include "flow/placement.hpp"
+
+namespace reprise::flow {
+
+struct KnownWay {
+  std::vector<Stage> stages;
+  std::vector<UsualPlaces> usual;  // by stage
+  const Journey* from = nullptr;   // whose bytes have gone it; null: of the same block
+  bool is_joined = false;          // made of others; no byte has arrived by it
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{};  // of the block, from and to, that have come by it
+};
+
+class KnownWays {
+ public:
+  // `related`: bytes of other calls that arrived.
+  KnownWays(const Journey& journey, const JourneyIndex& index, const std::vector<const Journey*>& related);
+
+  std::deque<KnownWay>& all() { return known_; }
+
+  // Adds ways that begin as the first byte of this stretch was seen to go, as far as it went or less, and end as known ones do: a rank
+  // that passes bytes on may store them first, or not, as chance will have it.
+  void continue_from(const Stretch& stretch);
+
+  // Do movements of this stage carry just these bytes of other blocks, from the first to the last?
+  bool usually_carries(std::uint32_t stage, std::uint64_t first, std::uint64_t last) const {
+    const auto known = extents_.find(stage);
+    return known != extents_.end() && known->second.contains({first, last});
+  }
+
+ private:
+  using Extent = std::pair<std::uint64_t, std::uint64_t>;  // the first and the last byte of the block that a movement carries
+
+  void learn(const Journey& journey, const Journey* from);
+  static std::map<std::uint32_t, Extent> extents_in(const Journey& journey);
+  void join_ways();
+  void leave_out_storing(const KnownWay& longer);
+  void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last);
+  void go_on(std::uint64_t source, std::vector<std::uint32_t>& chain);
+  void end_as_known(const std::vector<std::uint32_t>& chain);
+  template <class Matches>
+  bool end_as_known(const std::vector<Stage>& begin, Matches matches);
+  UsualPlaces usual_before(const Stage& stage, const Stage& next) const;
+  bool is_known(const std::vector<Stage>& stages) const;
+  void add(KnownWay way);
+
+  const Journey& journey_;
+  const JourneyIndex& index_;
+  std::deque<KnownWay> known_;
+  std::size_t learned_ = 0;  // the first ones, on which bytes have arrived
+  std::map<std::uint32_t, std::set<Extent>> extents_;  // of other blocks, by stage
+};
+
+}  // namespace reprise::flow
