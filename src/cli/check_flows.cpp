@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "analyze/note_fields.hpp"
@@ -63,8 +65,7 @@ const char* verdict_of(Blame::Kind kind) {
   return kind == Blame::Kind::NotMoved || kind == Blame::Kind::Reversed || kind == Blame::Kind::Overwritten ? "broken" : "misdirected";
 }
 
-FlowFinding explain(const flow::Journey& journey, const std::vector<const flow::Journey*>& related, analyze::SourceLines& lines) {
-  const Blame blame = flow::find_blame(journey, related);
+FlowFinding explain(const flow::Journey& journey, const Blame& blame, analyze::SourceLines& lines) {
   if (blame.kind == Blame::Kind::Unknown) return lost(journey, lines);
   FlowFinding finding;
   finding.verdict = verdict_of(blame.kind);
@@ -144,13 +145,21 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verd
   IntentionLogs logs = open_intention_logs(trace);
   logs.follow(tracker);
   analyze::SourceLines lines;
+  std::map<std::size_t, Blame> blames;
   for (const auto& [number, pair] : wanted) {
     const flow::Journey* const journey = trail.find(pair.first);
     if (!journey) continue;
     std::vector<const flow::Journey*> related;
     for (const Delivery& one : pair.second)
       if (const flow::Journey* const other = trail.find(one)) related.push_back(other);
-    FlowFinding finding = explain(*journey, related, lines);
+    blames[number] = flow::find_blame(*journey, related);
+  }
+  for (const auto& [number, blame] : blames) {
+    const auto better = std::find_if(blames.begin(), blames.end(), [&one = blame](const auto& other) { return flow::is_explained_by(one, other.second); });
+    const std::size_t told = better == blames.end() ? number : better->first;
+    const Delivery& delivery = wanted[told].first;
+    FlowFinding finding = explain(*trail.find(delivery), blames[told], lines);
+    if (told != number) finding.words.push_back(fmt::format("  this is the block from rank {} to rank {}, and explains the other one", delivery.from, delivery.to));
     std::string& excuse = verdict.violations[number].excuse;
     if (!excuse.empty() && !finding.changes_sent) continue;
     excuse.clear();

@@ -212,6 +212,7 @@ class Detective {
       return (before_it && last + 1 == stretch.offset) || (behind_it && first == stretch.offset + stretch.bytes);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
+    if (before != kNoHop) verdict_.blame.before = &hops[before];
   }
 
   // Is it of this stage, or of one before it?
@@ -263,13 +264,14 @@ class Detective {
     found.stage = kind == Blame::Kind::Reversed ? stage_of_hop(*movement) : way()[stage];
     found.movement = movement;
     found.offset = stretch.offset;
+    found.landed = landed_.last;
     verdict_.goes_on = goes_on_after(kind, stage);
   }
 
   // Something is written to where the byte should have come, unless that is what went wrong.
   bool goes_on_after(Blame::Kind kind, std::size_t stage) const {
-    if (stage + 1 < way().size()) return landed_.anything;
-    return kind != Blame::Kind::NotMoved || !landed_.anything || landed_.neighbours;
+    if (stage + 1 < way().size()) return landed_.last != nullptr;
+    return kind != Blame::Kind::NotMoved || !landed_.last || landed_.neighbours;
   }
 
   void look_where_it_should_be(const Stretch& stretch) {
@@ -279,7 +281,7 @@ class Detective {
       const Hop& hop = hops[i];
       if (hop.to.kind != Place::Kind::Private || hop.to.number != journey_.delivery().to) continue;
       if (stretch.to < hop.to.address || stretch.to - hop.to.address >= hop.bytes) continue;
-      landed_.anything = true;
+      landed_.last = &hop;
       landed_.neighbours = landed_.neighbours || has_some(hop.labels);
     }
   }
@@ -292,7 +294,7 @@ class Detective {
   KnownWay* taken_ = nullptr;
   std::vector<std::uint32_t> numbers_;  // of its stages
   struct {
-    bool anything = false;
+    const Hop* last = nullptr;
     bool neighbours = false;  // something of the same block
   } landed_;  // where the byte should be
   Verdict verdict_;
@@ -300,6 +302,14 @@ class Detective {
 };
 
 }  // namespace
+
+bool is_explained_by(const Blame& one, const Blame& other) {
+  if (other.kind == Blame::Kind::Unknown) return false;
+  if (one.kind == Blame::Kind::Misplaced)
+    return one.is_at_the_end() && one.movement && other.landed == one.movement && other.movement != one.movement && !other.is_at_the_end();
+  return one.kind == Blame::Kind::NotMoved && other.kind == Blame::Kind::NotMoved && one.before && one.before == other.before && !one.is_at_the_end() &&
+         other.is_at_the_end() && !other.landed && !is_same(one.stage, other.stage);
+}
 
 Blame find_blame(const Journey& journey, const std::vector<const Journey*>& related) { return Detective(journey, related).blame(); }
 

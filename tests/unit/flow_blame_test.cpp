@@ -175,6 +175,40 @@ TEST(FlowBlame, AStrangerMayOverwriteIt) {
   EXPECT_EQ(*blame.movement->site, "stray");
 }
 
+// Of two blocks that travel together: which movement went wrong is known better of one of them.
+TEST(FlowBlame, OneBlockExplainsTheOther) {
+  const std::string pack = "pack", store = "store", take = "take";
+  Hop packing, taking;
+  Blame missing;  // nothing was packed, and something was taken all the same
+  missing.kind = Blame::Kind::NotMoved;
+  missing.hop = 2;
+  missing.of = 4;
+  missing.stage.site = &pack;
+  missing.landed = &taking;
+  Blame carried_on;  // and it was something of this block
+  carried_on.kind = Blame::Kind::Misplaced;
+  carried_on.hop = carried_on.of = 3;
+  carried_on.stage.site = &take;
+  carried_on.movement = carried_on.landed = &taking;
+  EXPECT_TRUE(is_explained_by(carried_on, missing));
+  EXPECT_FALSE(is_explained_by(missing, carried_on));
+  EXPECT_FALSE(is_explained_by(carried_on, carried_on));
+
+  Blame passed_on;  // one was to be stored or taken, as the other one was, of which nothing has come
+  passed_on.kind = Blame::Kind::NotMoved;
+  passed_on.hop = 2;
+  passed_on.of = 4;
+  passed_on.stage.site = &store;
+  passed_on.before = &packing;
+  Blame at_its_end = passed_on;
+  at_its_end.of = 2;
+  at_its_end.stage.site = &take;
+  EXPECT_TRUE(is_explained_by(passed_on, at_its_end));
+  EXPECT_FALSE(is_explained_by(at_its_end, passed_on));
+  at_its_end.before = &taking;
+  EXPECT_FALSE(is_explained_by(passed_on, at_its_end));
+}
+
 // Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
 // which nobody is an example, are not.
 TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
