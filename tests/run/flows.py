@@ -133,12 +133,8 @@ def wrong_collective(transport, shape):
                 hops = hops_of_one_call(scene, trace)
                 for went, number in hops if thorough else scene.random.sample(hops, min(3, len(hops))):
                     hop = went["hops"][number - 1]
-                    # The library takes a block by one or another of these, as chance will have it, and one that is not there is not seen.
-                    alike = {(other["rank"], other["movement"], other["module"], other["function"], other["offset"])
-                             for ways, at in hops for other in [ways["hops"][at - 1]]
-                             if (other["rank"], other["from"], other["to"]) == (hop["rank"], hop["from"], hop["to"])}
                     tried += 1
-                    missed += not break_hop(scene, transport, way, size, shape, went, number, scene.random.choice(KINDS[hop["movement"]]), alike)
+                    missed += not break_hop(scene, transport, way, size, shape, went, number, scene.random.choice(KINDS[hop["movement"]]), True)
         scene.check(tried > 0 and missed <= tried * 3 // 4, f"too little could go wrong: {missed} of {tried} movements did not come again")
         scene.remark = f"{tried - missed} of {tried} movements went wrong"
     return test
@@ -149,6 +145,8 @@ def hops_of_one_call(scene, trace):
     found = {}
     for rank in range(4):
         shown = scene.run([scene.settings.reprise, "show", trace, "--flow", rank, "--limit", "0", "--json"], 100)
+        if shown.status != 0 and "no bytes of such a call" in shown.err:
+            continue  # it only gives
         scene.check(shown.status == 0, "show --flow", shown)
         blocks = [one for one in json.loads(shown.out) if one["from"]["rank"] != rank and one["to"]["rank"] == rank]
         calls = sorted({one["to"]["call"] for one in blocks})
@@ -160,8 +158,8 @@ def hops_of_one_call(scene, trace):
     return list(found.values())
 
 
-def break_hop(scene, transport, way, size, shape, went, number, kind, alike=()):
-    """Has it come, and gone wrong? `alike`: of a collective, where each block has its own way; what may be named for a movement that is missing."""
+def break_hop(scene, transport, way, size, shape, went, number, kind, is_collective=False):
+    """Has it come, and gone wrong? In a collective, each block has its own way."""
     hop = went["hops"][number - 1]
     at = hop["movements"] // 2 if hop["bytes"] * hop["movements"] == went["bytes"] else 0
     if kind in ("packing", "unpacking"):
@@ -187,10 +185,10 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, alike=()):
     place = (built(scene).name, kind[:-3]) if is_callback else (hop["module"], hop["function"], hop["offset"])
     for flow in flows:
         named = (flow.get("rank"), flow.get("movement"), flow.get("hop"), flow.get("module"), flow.get("function"), flow.get("offset"))
-        expected = (hop["rank"], hop["movement"], flow.get("hop") if alike else number, *place)
-        if kind == "dropped" and (*named[:2], *named[3:]) in alike:
-            continue
-        if transport == "tcp" and flow.get("hop") and not alike:
+        expected = (hop["rank"], hop["movement"], flow.get("hop") if is_collective else number, *place)
+        if is_collective and kind == "dropped":
+            expected = expected[:2]  # ranks take blocks at one place or another, as chance will have it, and this one was not seen
+        elif transport == "tcp" and flow.get("hop") and not is_collective:
             # What is read at once from a socket, and so how many movements there are before this one, is different in each run. On
             # its way, there is one at this place, and the place is asserted.
             scene.check(flow["way"].count(flow["way"][flow["hop"] - 1]) == 1, f"{where}: which hop?", result)

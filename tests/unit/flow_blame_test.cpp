@@ -159,6 +159,16 @@ TEST(FlowBlame, WhoReadsWhereItShouldWriteIsNamed) {
   expect(messages.blame(), Blame::Kind::Reversed, 2, "unpack at once");
 }
 
+// So is who puts it to a wrong place of the buffer.
+TEST(FlowBlame, WhoBringsItToAWrongPlaceIsNamed) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    last ? world.move(1, kTaken + 8, kShared + 0x1000, 120, "unpack at once") : world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::Misplaced, 2, "unpack at once");
+}
+
 // What was stored is overwritten by a movement that has nothing to do with this message, and then taken.
 TEST(FlowBlame, AStrangerMayOverwriteIt) {
   constexpr std::uint64_t kNothing = 0x90000;
