@@ -37,6 +37,7 @@ class KnownWays {
 
   void learn(const Journey& journey, const Journey* from);
   static std::map<std::uint32_t, Extent> extents_in(const Journey& journey);
+  static std::unordered_map<std::uint32_t, std::set<std::uint32_t>> takers_in(const Journey& journey);
   void join_ways();
   void leave_out_storing(const KnownWay& longer);
   void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last);

@@ -13,6 +13,7 @@ constexpr std::uint64_t kNear = 4096;
 struct UsualPlaces {
   std::set<std::uint64_t> slots;  // where in a slot, the first of them
   std::set<std::uint64_t> gaps;   // what is read from a stream: how far behind the bytes that were read before
+  bool for_several = false;       // more than one rank takes them from there
   std::optional<bool> continues;  // if it was asked: behind each other, although several movements put them there
 
   void add(const Journey& journey, const Hop& movement);
