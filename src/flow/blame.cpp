@@ -96,7 +96,7 @@ class Detective {
     const std::uint32_t expected = way()[stage + 1].rank;
     const Place& to = journey_.hops()[hop].to;
     if (to.kind != Place::Kind::Private && !index_.may_read(expected, to)) return false;
-    return taken_->usual[stage].for_several || index_.is_taken_by(expected, hop, source).value_or(true);
+    return taken_->usual[stage].for_several || index_.is_taken_by(expected, hop, to.kind == Place::Kind::Shared, source).value_or(true);
   }
 
   std::size_t stages_gone(const Stretch& stretch) const {

@@ -33,7 +33,7 @@ void JourneyIndex::take_from(const Journey& journey, const Hop& hop) {
     if (one.label.hop != kNoHop && journey.is_of_giver(one.label.operation)) taken_[one.label.hop].push_back({one.label.address, one.bytes, hop.rank});
 }
 
-std::optional<bool> JourneyIndex::is_taken_by(std::uint32_t rank, std::uint32_t hop, std::uint64_t source) const {
+std::optional<bool> JourneyIndex::is_taken_by(std::uint32_t rank, std::uint32_t hop, bool is_shared, std::uint64_t source) const {
   const auto found = taken_.find(hop);
   if (found == taken_.end()) return std::nullopt;
   std::optional<bool> is_taken;
@@ -41,6 +41,7 @@ std::optional<bool> JourneyIndex::is_taken_by(std::uint32_t rank, std::uint32_t 
     if (source < one.source || source - one.source >= one.bytes) continue;
     if (one.rank == rank) return true;
     is_taken = false;
+    if (is_shared) break;
   }
   return is_taken;
 }

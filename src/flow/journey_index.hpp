@@ -66,8 +66,8 @@ class JourneyIndex {
     return found == readers_.end() || found->second.contains(rank);
   }
 
-  // Does this rank take what that movement has carried of the byte? None: nobody does.
-  std::optional<bool> is_taken_by(std::uint32_t rank, std::uint32_t hop, std::uint64_t source) const;
+  // Does this rank take what that movement has carried of the byte, or if it is shared, the first of all? None: nobody does.
+  std::optional<bool> is_taken_by(std::uint32_t rank, std::uint32_t hop, bool is_shared, std::uint64_t source) const;
 
   // The stretch that the byte is part of; none: it is not of the block.
   const Stretch* stretch_with(std::uint64_t source) const;

@@ -39,7 +39,7 @@ KnownWays::KnownWays(const Journey& journey, const JourneyIndex& index, const st
 void KnownWays::learn(const Journey& journey, const Journey* from) {
   std::map<std::uint32_t, Extent> extents;
   if (from) extents = extents_in(journey);
-  const auto takers = from ? takers_in(journey) : std::unordered_map<std::uint32_t, std::set<std::uint32_t>>();  // what went wrong may be taken by anybody
+  const Takers takers = from ? takers_in(journey) : Takers();  // what went wrong may be taken by anybody
   std::size_t looked_at = 0;
   for (const Stretch& one : journey.stretches()) {
     if (!one.arrived || looked_at++ >= kMostArrived) continue;
@@ -64,7 +64,7 @@ void KnownWays::learn(const Journey& journey, const Journey* from) {
     else parts.emplace_back(one.offset, one.offset + one.bytes);
     for (std::size_t i = 0; i < links.size(); ++i) {
       known->usual[i].add(journey, journey.hops()[links[i].hop]);
-      if (const auto found = takers.find(links[i].hop); found != takers.end() && found->second.size() > 1) known->usual[i].for_several = true;
+      if (i + 1 < links.size() && is_for_several(journey, takers, links[i], links[i + 1])) known->usual[i].for_several = true;
       if (from) extents_[index_.number_of(stages[i])].insert(extents[links[i].hop]);
     }
   }
@@ -84,14 +84,25 @@ std::map<std::uint32_t, KnownWays::Extent> KnownWays::extents_in(const Journey& 
   return extents;
 }
 
-// By movement: the ranks that take something from the memory of a rank to which it was moved, also when the block has long arrived.
-std::unordered_map<std::uint32_t, std::set<std::uint32_t>> KnownWays::takers_in(const Journey& journey) {
-  std::unordered_map<std::uint32_t, std::set<std::uint32_t>> takers;
+// Who takes something from where it was moved to, also when the block has long arrived.
+KnownWays::Takers KnownWays::takers_in(const Journey& journey) {
+  Takers takers;
   for (const auto hops : {journey.hops(), journey.later_hops()})
     for (const Hop& hop : hops)
-      for (const Labelled& one : hop.labels)
-        if (one.label.hop != kNoHop && hop.from.kind == Place::Kind::Private && journey.is_of_giver(one.label.operation)) takers[one.label.hop].insert(hop.rank);
+      for (const Labelled& one : hop.labels) {
+        if (one.label.hop == kNoHop || !journey.is_of_giver(one.label.operation)) continue;
+        auto& ranks = takers[one.label.hop];
+        if (std::find(ranks.begin(), ranks.end(), hop.rank) == ranks.end()) ranks.push_back(hop.rank);
+      }
   return takers;
+}
+
+// A rank's own memory is for whoever reads it. What is shared is for the first one, unless another one gets it from there, too.
+bool KnownWays::is_for_several(const Journey& journey, const Takers& takers, const Link& link, const Link& next) {
+  const auto found = takers.find(link.hop);
+  if (found == takers.end()) return false;
+  if (journey.hops()[link.hop].to.kind == Place::Kind::Private) return found->second.size() > 1;
+  return found->second.front() != journey.hops()[next.hop].rank;
 }
 
 // Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may

@@ -37,7 +37,9 @@ class KnownWays {
 
   void learn(const Journey& journey, const Journey* from);
   static std::map<std::uint32_t, Extent> extents_in(const Journey& journey);
-  static std::unordered_map<std::uint32_t, std::set<std::uint32_t>> takers_in(const Journey& journey);
+  using Takers = std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>;  // by movement: ranks, the first one first
+  static Takers takers_in(const Journey& journey);
+  static bool is_for_several(const Journey& journey, const Takers& takers, const Link& link, const Link& next);
   void join_ways();
   void leave_out_storing(const KnownWay& longer);
   void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last);

@@ -149,6 +149,19 @@ TEST(FlowBlame, WhatOthersTakeLaterIsNotOnTheWay) {
   expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack");
 }
 
+// Nothing was packed for it, and it takes what was there before, for somebody else who has taken it.
+TEST(FlowBlame, WhatOthersHaveTakenIsNotOnTheWay) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared + 64, kGiven, 128, "pack");
+    world.move(0, kOther, kShared + 64, 128, "unpack");
+    if (!last) world.move(0, kShared, kGiven, 128, "pack");
+    if (!last) world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+    else world.move(1, kTaken + 64, kShared + 0x1000 + 64, 64, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack");
+}
+
 // The other way round, at a place of the library at which none of these messages was taken before.
 TEST(FlowBlame, WhoReadsWhereItShouldWriteIsNamed) {
   Messages messages(2);
