@@ -157,7 +157,7 @@ TEST(FlowBlame, WhatOthersHaveTakenIsNotOnTheWay) {
     world.move(0, kOther, kShared + 64, 128, "unpack");
     if (!last) world.move(0, kShared, kGiven, 128, "pack");
     if (!last) world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
-    else world.move(1, kTaken + 64, kShared + 0x1000 + 64, 64, "unpack");
+    else world.move(1, kTaken + 8, kShared + 0x1000 + 64, 128, "unpack");
   });
   expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack");
 }
