@@ -175,13 +175,13 @@ void KnownWays::end_as_known(const std::vector<std::uint32_t>& chain) {
   for (const std::uint32_t hop : chain) begin.push_back(stage_of_hop(journey_.hops()[hop]));
   if (end_as_known(begin, is_same)) return;
   // Where a block was packed is known only roughly, if that was inferred.
-  const bool is_like_known = end_as_known(begin, [](const Stage& one, const Stage& other) {
-    const bool is_packing = one.kind == trace::IntentionRecord::Packed || one.kind == trace::IntentionRecord::Unpacked;
-    return is_packing && one.kind == other.kind && one.rank == other.rank;
-  });
   const Hop& last = journey_.hops()[chain.back()];
+  if (last.kind == trace::IntentionRecord::Packed || last.kind == trace::IntentionRecord::Unpacked) {
+    end_as_known(begin, [](const Stage& one, const Stage& other) { return one.kind == other.kind && one.rank == other.rank; });
+    return;
+  }
   const std::uint64_t taken_at = journey_.taker().taken_at(journey_.delivery().taken);
-  if (is_like_known || !meets(journey_.taken(), taken_at, last.to, journey_.delivery().to, last.bytes)) return;
+  if (!meets(journey_.taken(), taken_at, last.to, journey_.delivery().to, last.bytes)) return;
   // It has come to the buffer, by a place of the library that has brought no block there before.
   KnownWay way;
   way.stages = begin;
