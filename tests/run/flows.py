@@ -44,6 +44,10 @@ KINDS = {
 }
 
 
+class WrongName(Failure):
+    """Another movement was named than the one that went wrong."""
+
+
 @functools.cache
 def lock_of(mpi):
     return Lock()
@@ -126,10 +130,14 @@ def wrong(transport, way, shape):
 
 
 def wrong_collective(transport, shape):
-    """At hops of collectives, whose blocks other ranks pass on, something that can go wrong there: the movement is named for all blocks."""
+    """
+    At hops of collectives, whose blocks other ranks pass on, something that can go wrong there: the movement is named for all blocks.
+    Of a hundred faults about one is blamed on another movement of the call (docs/flows.md); a tenth is too many.
+    """
     def test(scene):
         thorough = scene.settings.repeat >= 50
         tried = missed = 0
+        wrong = []
         for way in COLLECTIVES:
             for size in SIZES if thorough else scene.random.sample(SIZES[:2], 1):
                 result, trace = follow(scene, transport, way, size, shape)
@@ -138,9 +146,13 @@ def wrong_collective(transport, shape):
                 for went, number in hops if thorough else scene.random.sample(hops, min(3, len(hops))):
                     hop = went["hops"][number - 1]
                     tried += 1
-                    missed += not break_hop(scene, transport, way, size, shape, went, number, scene.random.choice(KINDS[hop["movement"]]), True)
+                    try:
+                        missed += not break_hop(scene, transport, way, size, shape, went, number, scene.random.choice(KINDS[hop["movement"]]), True)
+                    except WrongName as failure:
+                        wrong.append(f"{way}, {failure}")
         scene.check(tried > 0 and missed <= tried * 3 // 4, f"too little could go wrong: {missed} of {tried} movements did not come again")
-        scene.remark = f"{tried - missed} of {tried} movements went wrong"
+        scene.check(len(wrong) <= tried // 10, "another movement is named:\n" + "\n".join(wrong))
+        scene.remark = f"{tried - missed} of {tried} movements went wrong, {len(wrong)} of them by another name"
     return test
 
 
@@ -199,7 +211,8 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, is_collect
             # its way, there is one at this place, and the place is asserted.
             scene.check(flow["way"].count(flow["way"][flow["hop"] - 1]) == 1, f"{where}: which hop?", result)
             expected = (hop["rank"], hop["movement"], flow["hop"], *place)
-        scene.check(named[:len(expected)] == expected, f"{where}: named is {named}, {flow['verdict']}", result)
+        if named[:len(expected)] != expected:
+            raise WrongName(f"{where}: named is {named}, {flow['verdict']}\n{result.describe()}")
     return True
 
 
