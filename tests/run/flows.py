@@ -200,7 +200,7 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, is_collect
     is_callback = kind in ("packing", "unpacking")
     place = (built(scene).name, kind[:-3]) if is_callback else (hop["module"], hop["function"], hop["offset"])
     for flow in flows:
-        if is_collective and flow["verdict"] == "unknown" and shape != "contiguous" and missed_calls(scene, transport):
+        if is_collective and flow["verdict"] == "unknown" and shape != "contiguous" and f"MPI_{way.capitalize()}" in missed_calls(scene, transport):
             continue
         named = (flow.get("rank"), flow.get("movement"), flow.get("hop"), flow.get("module"), flow.get("function"), flow.get("offset"))
         expected = (hop["rank"], hop["movement"], flow.get("hop") if is_collective else number, *place)

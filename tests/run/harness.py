@@ -382,7 +382,7 @@ def run_case(settings, case):
         verdict, text, more, _ = try_case(settings, case)
         seconds += more
         if verdict == "ok":
-            text += "; " * bool(text) + "in a first try Open MPI crashed by itself (docs/library-bugs.md)"
+            text += "; " * bool(text) + "in a first try a process jumped to where no code is, which may be Open MPI (docs/library-bugs.md)"
     return verdict, text, seconds
 
 

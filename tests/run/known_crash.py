@@ -1,9 +1,9 @@
-"""A crash of Open MPI itself that any of its runs may have, about once in a hundred thousand processes on a busy machine.
+"""A crash that is taken for Open MPI's own: a process jumps to where no code is. It was seen once, in a recording on a busy machine.
 
-`MPI_Finalize` unloads mca_pmix_ext3x.so and only then ends the thread that handles its events. An event of PMIx that is still
-waiting is then handled by a function that is gone (docs/library-bugs.md). Open MPI's handler for SIGSEGV fails on that, too: it
-says the address, but it can give no backtrace. A case with such a run is tried once more, and says so; if it happens again
-while the tests run, the case fails as for any other crash.
+The address was that of a function of mca_pmix_ext3x.so, which `MPI_Finalize` unloads before it ends the thread that calls it; this was
+concluded from the address, and could not be repeated (docs/library-bugs.md). What is looked for here does not prove it: Open MPI's
+handler says the address, and gives no backtrace. So only one case of a run of the tests is tried once more, and says so; any other
+fails as for any other crash.
 """
 
 import re
