@@ -190,6 +190,8 @@ class Detective {
       if (!has_some(other.overwritten)) continue;
       // What it has read is not of the block: it was to be written. Otherwise the place was just used again, but for the send buffer.
       if (is_of(i, stage) && (stage == 0 || !has_some(other.labels))) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
+      if (stage > 0 && place.kind == Place::Kind::Shared && other.rank == way()[stage].rank && is_read_instead(other, i, place.address - other.to.address))
+        return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && is_of(i, stage - 1)) {
         // And was read from there in its stead.
         const bool last = stage + 1 == way().size();
@@ -213,6 +215,16 @@ class Detective {
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
     if (before != kNoHop) verdict_.blame.before = &hops[before];
+  }
+
+  // Did somebody take on from where it has read, as if it had put the byte there?
+  bool is_read_instead(const Hop& writer, std::size_t number, std::uint64_t at) const {
+    if (has_some(writer.labels) || writer.from.kind != Place::Kind::Private) return false;
+    const auto later = journey_.hops().subspan(number + 1);
+    return std::any_of(later.begin(), later.end(), [&](const Hop& hop) {
+      const std::uint64_t address = writer.from.address + at;
+      return hop.from.kind == writer.from.kind && hop.from.number == writer.from.number && hop.from.address <= address && address < hop.from.address + hop.bytes;
+    });
   }
 
   // Is it of this stage, or of one before it?

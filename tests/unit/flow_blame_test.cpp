@@ -172,6 +172,17 @@ TEST(FlowBlame, WhoReadsWhereItShouldWriteIsNamed) {
   expect(messages.blame(), Blame::Kind::Reversed, 2, "unpack at once");
 }
 
+// No message was stored before, and this one is, in the wrong direction: what is taken on is what was there.
+TEST(FlowBlame, WhoIsNewOnTheWayMayReadWhereItShouldWrite) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    if (last) world.move(1, kShared + 0x1000, kOther, 128, "store");
+    world.move(1, kTaken, last ? kOther : kShared + 0x1000, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::Reversed, 2, "store");
+}
+
 // So is who puts it to a wrong place of the buffer.
 TEST(FlowBlame, WhoBringsItToAWrongPlaceIsNamed) {
   Messages messages(2);
