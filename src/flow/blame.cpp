@@ -81,12 +81,31 @@ class Detective {
 
   bool is_of(std::size_t hop, std::size_t stage) const { return index_.stage_of(hop) == numbers_[stage]; }
 
-  // The movement at this stage that carries the byte on from where `before` has put it.
-  std::optional<std::uint32_t> next(std::size_t stage, std::uint64_t source, std::uint32_t before) const {
-    const auto* const found = index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
-      return one.before == before && one.hop >= after(before) && leads_on(stage, one.hop, source);
+  // The movements by which the byte has gone furthest on this way. What is given to several ranks is packed for each of them, and which
+  // of these was for this one is known only from what came of it.
+  void find_chain(std::uint64_t source) {
+    chain_.clear();
+    std::vector<std::uint32_t> tried;
+    extend(source, tried);
+  }
+
+  void extend(std::uint64_t source, std::vector<std::uint32_t>& tried) {
+    if (tried.size() > chain_.size()) chain_ = tried;
+    const std::size_t stage = tried.size();
+    if (stage == way().size()) return;
+    const std::uint32_t before = tried.empty() ? kNoHop : tried.back();
+    std::vector<std::uint32_t> next;
+    index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
+      if (one.before == before && one.hop >= after(before) && leads_on(stage, one.hop, source)) next.push_back(one.hop);
+      return false;  // all of them
     });
-    return found ? std::optional(found->hop) : std::nullopt;
+    std::sort(next.begin(), next.end());
+    for (const std::uint32_t hop : next) {
+      tried.push_back(hop);
+      extend(source, tried);
+      tried.pop_back();
+      if (chain_.size() == way().size()) return;
+    }
   }
 
   // Not to another rank: what is broadcast is moved for each of them; and what is used again for another message may have kept the
@@ -99,30 +118,21 @@ class Detective {
     return taken_->usual[stage].for_several || index_.is_taken_by(expected, hop, to.kind == Place::Kind::Shared, source).value_or(true);
   }
 
-  std::size_t stages_gone(const Stretch& stretch) const {
-    std::uint32_t before = kNoHop;
-    for (std::size_t stage = 0; stage < way().size(); ++stage) {
-      const auto hop = next(stage, stretch.from, before);
-      if (!hop) return stage;
-      before = *hop;
-    }
-    return way().size();
-  }
-
   void follow(const Stretch& stretch) {
-    verdict_.gone = stages_gone(stretch);
+    find_chain(stretch.from);
+    verdict_.gone = chain_.size();
     verdict_.is_usual = std::any_of(taken_->parts.begin(), taken_->parts.end(), [&](const auto& part) {
       return part.first <= stretch.offset && stretch.offset < part.second;
     });
     std::uint32_t before = kNoHop;
     for (std::size_t stage = 0; stage < way().size(); ++stage) {
-      const auto hop = next(stage, stretch.from, before);
-      if (!hop) return stops_before(stage, stretch, before);
-      const Hop& movement = journey_.hops()[*hop];
+      if (stage == chain_.size()) return stops_before(stage, stretch, before);
+      const std::uint32_t hop = chain_[stage];
+      const Hop& movement = journey_.hops()[hop];
       if (movement.wrong) return accuse(Blame::Kind::Packing, stage, &movement, stretch);
       const bool last = stage + 1 == way().size();
       if (!last && is_misplaced(movement, stage, stretch)) return accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
-      before = *hop;
+      before = hop;
     }
     arrived_elsewhere(stretch, before);
   }
@@ -305,6 +315,7 @@ class Detective {
   // The one that is supposed.
   KnownWay* taken_ = nullptr;
   std::vector<std::uint32_t> numbers_;  // of its stages
+  std::vector<std::uint32_t> chain_;    // its movements, as far as the byte has gone
   struct {
     const Hop* last = nullptr;
     bool neighbours = false;  // something of the same block

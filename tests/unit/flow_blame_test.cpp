@@ -373,6 +373,23 @@ TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
   EXPECT_EQ(blame.of, 4u);
 }
 
+// It is packed for somebody else first, and both are sent by the same function; where each goes is seen only then.
+TEST(FlowBlame, WhatIsPackedForEachRankIsTakenForThisOne) {
+  Messages messages(2);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    world.move(0, kOther, kGiven, 128, "pack");
+    world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther, sent, 128, "10.0.0.1:6 10.0.0.1:8"));
+    world.tracker.add(0, world.transfer(IntentionRecord::Heard, kOther + 4096, sent, 128, "10.0.0.1:8 10.0.0.1:6"));
+    world.move(0, kOther + 1024, kGiven, 128, "pack");
+    world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther + 1024, sent, 128, "10.0.0.1:5 10.0.0.2:7"));
+    world.tracker.add(1, world.transfer(IntentionRecord::Heard, kOther, sent, 128, "10.0.0.2:7 10.0.0.1:5"));
+    sent += 128;
+    world.move(1, kTaken, kOther + (last ? 8 : 0), last ? 120 : 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 4, "unpack");
+}
+
 // A header is moved with the bytes, and is where it should be; they are not.
 TEST(FlowBlame, BytesBehindAHeaderMayBeMisplaced) {
   Messages messages(3, 64);
