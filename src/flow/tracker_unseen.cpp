@@ -41,6 +41,14 @@ bool Tracker::has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64
   });
 }
 
+// Is something in a block of its rank that came from this operation?
+bool Tracker::has_some_of(std::uint32_t which, const LoggedBlock& block, std::uint64_t address) const {
+  const auto bounds = block.bounds();
+  target_.clear();
+  find_labels(operation(which).rank, address + static_cast<std::uint64_t>(bounds.begin), static_cast<std::uint64_t>(bounds.end - bounds.begin), target_);
+  return std::any_of(target_.begin(), target_.end(), [&](const Labelled& one) { return are_aliases(one.label.operation, which); });
+}
+
 // A block that a rank gives to itself, and passes on from where it takes it: libraries copy it by loads and stores.
 void Tracker::keep_own(std::uint32_t which, std::size_t number) {
   const TrackedOperation& one = operation(which);
@@ -49,12 +57,13 @@ void Tracker::keep_own(std::uint32_t which, std::size_t number) {
   const auto given = given_block(*one.shape, *one.shape, number);
   if (!given || one.shape->gives[*given].bytes() == 0) return;
   const LoggedBlock& from = one.shape->gives[*given];
+  if (has_some_of(which, block, one.taken_at(number))) return;  // copies were seen: what they have left out was not moved
   Hop& hop = new_hop(one.rank, IntentionRecord::Copied, &kUnseenSite);
   hop.inferred = true;
   each_unit(from, block, block.bytes(), [&](const Unit& unit) {
     const std::uint64_t source = one.given_at(*given) + static_cast<std::uint64_t>(unit.from - from.place);
     const std::uint64_t target = one.taken_at(number) + static_cast<std::uint64_t>(unit.to - block.place);
-    if (!is_seen_moved(one.rank, source, target, unit.size)) transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
+    transfer(hop, pieces(one.rank, source, unit.size), pieces(one.rank, target, unit.size));
   });
 }
 
