@@ -96,7 +96,8 @@ class Detective {
     const std::uint32_t before = tried.empty() ? kNoHop : tried.back();
     std::vector<std::uint32_t> next;
     index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
-      if (one.before == before && one.hop >= after(before) && leads_on(stage, one.hop, source)) next.push_back(one.hop);
+      const bool fits = one.before == before && one.hop >= after(before) && leads_on(stage, one.hop, source);
+      if (fits && !is_for_others(stage, one.hop, source)) next.push_back(one.hop);
       return false;  // all of them
     });
     std::sort(next.begin(), next.end());
@@ -116,6 +117,19 @@ class Detective {
     const Place& to = journey_.hops()[hop].to;
     if (to.kind != Place::Kind::Private && !index_.may_read(expected, to)) return false;
     return taken_->usual[stage].for_several || index_.is_taken_by(expected, hop, to.kind == Place::Kind::Shared, source).value_or(true);
+  }
+
+  // Was the byte taken on from there, and like all else that this movement has put there to other ranks?
+  bool is_for_others(std::size_t stage, std::uint32_t hop, std::uint64_t source) const {
+    if (stage + 1 >= way().size() || taken_->usual[stage].for_several) return false;
+    const auto* const taken = index_.first(numbers_[stage + 1], source, [&](const JourneyIndex::Carried& one) { return one.before == hop; });
+    if (!taken) return false;
+    return !any_of(stage + 1, hop + 1, [&](const Hop& next) {
+      const auto number = static_cast<std::uint32_t>(&next - journey_.hops().data());
+      return std::any_of(next.labels.begin(), next.labels.end(), [&](const Labelled& one) {
+        return one.label.hop == hop && journey_.is_of_giver(one.label.operation) && leads_on(stage + 1, number, one.label.address);
+      });
+    });
   }
 
   void follow(const Stretch& stretch) {
@@ -287,6 +301,9 @@ class Detective {
     found.movement = movement;
     found.offset = stretch.offset;
     found.landed = landed_.last;
+    found.is_guessed = verdict_.guessed;
+    found.came_by.clear();
+    for (std::size_t i = 0; i < std::min(stage, chain_.size()); ++i) found.came_by.push_back(&journey_.hops()[chain_[i]]);
     verdict_.goes_on = goes_on_after(kind, stage);
   }
 
@@ -328,6 +345,7 @@ class Detective {
 
 bool is_explained_by(const Blame& one, const Blame& other) {
   if (other.kind == Blame::Kind::Unknown) return false;
+  if (one.is_guessed && !other.is_guessed && std::find(one.came_by.begin(), one.came_by.end(), other.movement) != one.came_by.end()) return true;
   if (one.kind == Blame::Kind::Misplaced)
     return one.is_at_the_end() && one.movement && other.landed == one.movement && other.movement != one.movement && !other.is_at_the_end();
   return one.kind == Blame::Kind::NotMoved && other.kind == Blame::Kind::NotMoved && one.before && one.before == other.before && !one.is_at_the_end() &&

@@ -26,13 +26,15 @@ struct Blame {
   std::uint64_t arrived = 0;      // bytes of the same block that went that way and arrived
   const Hop* before = nullptr;    // NotMoved: the last one that has moved them; null: they are where they were given
   const Hop* landed = nullptr;    // the last movement to where they should be
+  bool is_guessed = false;        // from where such movements put other bytes
+  std::vector<const Hop*> came_by;  // what has moved them until then
 
   bool is_at_the_end() const { return hop == of; }
 };
 
 // Blocks of the same collective may have gone wrong together, by one movement. Does what is known of the other one explain this one?
-// One that only carried on what had gone wrong before is not to blame; and where the same movement is missing for both, it is known
-// best of the block that should have come by it.
+// One that only carried on what had gone wrong before is not to blame; where the same movement is missing for both, it is known
+// best of the block that should have come by it; and what is known counts more than what is guessed.
 bool is_explained_by(const Blame& one, const Blame& other);
 
 // `related`: bytes of other calls that arrived.

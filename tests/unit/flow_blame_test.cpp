@@ -241,6 +241,22 @@ TEST(FlowBlame, OneBlockExplainsTheOther) {
   EXPECT_FALSE(is_explained_by(at_its_end, passed_on));
   at_its_end.before = &taking;
   EXPECT_FALSE(is_explained_by(passed_on, at_its_end));
+
+  Blame guessed;  // it is not where such movements put bytes; and what has moved it before was wrong for the other one
+  guessed.kind = Blame::Kind::Misplaced;
+  guessed.hop = 2;
+  guessed.of = 3;
+  guessed.stage.site = &store;
+  guessed.movement = &taking;
+  guessed.is_guessed = true;
+  guessed.came_by = {&packing};
+  Blame known = guessed;
+  known.is_guessed = false;
+  known.movement = &packing;
+  EXPECT_TRUE(is_explained_by(guessed, known));
+  EXPECT_FALSE(is_explained_by(known, guessed));
+  guessed.came_by.clear();
+  EXPECT_FALSE(is_explained_by(guessed, known));
 }
 
 // Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
@@ -373,21 +389,27 @@ TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
   EXPECT_EQ(blame.of, 4u);
 }
 
-// It is packed for somebody else first, and both are sent by the same function; where each goes is seen only then.
-TEST(FlowBlame, WhatIsPackedForEachRankIsTakenForThisOne) {
+// It is packed for somebody else first, and both are sent by the same function; where each goes is seen only then. If that for
+// this rank is missing, the other one is not taken for it.
+Blame blame_of_two_packs(bool is_packed, std::uint64_t left_out) {
   Messages messages(2);
   std::uint64_t sent = 0;
   messages.each([&](World& world, bool last) {
     world.move(0, kOther, kGiven, 128, "pack");
     world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther, sent, 128, "10.0.0.1:6 10.0.0.1:8"));
     world.tracker.add(0, world.transfer(IntentionRecord::Heard, kOther + 4096, sent, 128, "10.0.0.1:8 10.0.0.1:6"));
-    world.move(0, kOther + 1024, kGiven, 128, "pack");
+    if (!last || is_packed) world.move(0, kOther + 1024, kGiven, 128, "pack");
     world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther + 1024, sent, 128, "10.0.0.1:5 10.0.0.2:7"));
     world.tracker.add(1, world.transfer(IntentionRecord::Heard, kOther, sent, 128, "10.0.0.2:7 10.0.0.1:5"));
     sent += 128;
-    world.move(1, kTaken, kOther + (last ? 8 : 0), last ? 120 : 128, "unpack");
+    const std::uint64_t skipped = last ? left_out : 0;
+    world.move(1, kTaken, kOther + skipped, 128 - skipped, "unpack");
   });
-  expect(messages.blame(), Blame::Kind::NotMoved, 4, "unpack");
+  return messages.blame();
+}
+TEST(FlowBlame, WhatIsPackedForEachRankIsTakenForThisOne) {
+  expect(blame_of_two_packs(true, 8), Blame::Kind::NotMoved, 4, "unpack");
+  expect(blame_of_two_packs(false, 0), Blame::Kind::NotMoved, 1, "pack");
 }
 
 // A header is moved with the bytes, and is where it should be; they are not.
