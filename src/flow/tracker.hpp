@@ -180,6 +180,7 @@ class Tracker {
   void transfer(Hop& hop, const Pieces& from, const Pieces& to);
   void transfer_piece(Hop& hop);
   bool is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;
+  bool is_partly_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const;
   bool has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64_t bytes, std::uint64_t since) const;
   bool has_some_of(std::uint32_t which, const LoggedBlock& block, std::uint64_t address) const;
   void by_callback(std::uint32_t rank, const Event& event);

@@ -30,6 +30,20 @@ bool Tracker::is_seen_moved(std::uint32_t rank, std::uint64_t from, std::uint64_
   return labelled == bytes;
 }
 
+// Have some bytes the labels of those that they should be copies of?
+bool Tracker::is_partly_moved(std::uint32_t rank, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const {
+  target_.clear();
+  find_labels(rank, to, bytes, target_);
+  source_.clear();
+  find_labels(rank, from, bytes, source_);
+  return std::any_of(target_.begin(), target_.end(), [&](const Labelled& one) {
+    return std::any_of(source_.begin(), source_.end(), [&](const Labelled& other) {
+      const bool overlaps = one.at < other.at + other.bytes && other.at < one.at + one.bytes;
+      return overlaps && one.label.operation == other.label.operation && one.label.address - one.at == other.label.address - other.at;
+    });
+  });
+}
+
 // Of operations that were under way at that time, or later, or of messages that had not been received: no leftovers.
 bool Tracker::has_labels_since(std::uint32_t rank, std::uint64_t at, std::uint64_t bytes, std::uint64_t since) const {
   target_.clear();
@@ -80,32 +94,40 @@ void Tracker::by_callback(std::uint32_t rank, const Event& event) {
   const LoggedBlock& block = blocks[moved.block];
   const std::uint64_t base = moved.takes ? one.taken_at(moved.block) : one.given_at(moved.block);
   if (packs && moved.takes) keep_own(found->second, moved.block);
+  // Some of a unit: where it begins in what is moved, from where, to where, how many bytes.
+  const auto each_moved = [&](auto visit) {
+    each_unit(block, block, std::min(block.bytes(), moved.offset + moved.bytes), [&](const Unit& unit) {
+      const std::uint64_t begin = std::max(unit.begins, moved.offset);
+      const std::uint64_t end = std::min(unit.begins + unit.size, moved.offset + moved.bytes);
+      if (begin >= end) return;
+      const std::uint64_t in_memory = base + static_cast<std::uint64_t>(unit.from - block.place) + (begin - unit.begins);
+      const std::uint64_t packed = moved.to + (begin - moved.offset);
+      visit(begin - moved.offset, packs ? in_memory : packed, packs ? packed : in_memory, end - begin);
+    }, moved.offset);
+  };
+  bool copies_are_seen = false;
+  if (moved.wrong > 0)
+    each_moved([&](std::uint64_t, std::uint64_t source, std::uint64_t target, std::uint64_t bytes) {
+      copies_are_seen = copies_are_seen || is_partly_moved(rank, source, target, bytes);
+    });
   Hop& hop = new_hop(rank, event.kind, moved.site);
-  each_unit(block, block, std::min(block.bytes(), moved.offset + moved.bytes), [&](const Unit& unit) {
-    const std::uint64_t begin = std::max(unit.begins, moved.offset);
-    const std::uint64_t end = std::min(unit.begins + unit.size, moved.offset + moved.bytes);
-    if (begin >= end) return;
-    const std::uint64_t in_memory = base + static_cast<std::uint64_t>(unit.from - block.place) + (begin - unit.begins);
-    const std::uint64_t packed = moved.to + (begin - moved.offset);
-    const auto target = pieces(rank, packs ? packed : in_memory, end - begin);
-    const bool is_wrong = moved.wrong > 0 && moved.offset + moved.wrong - 1 >= begin && moved.offset + moved.wrong - 1 < end;
+  each_moved([&](std::uint64_t at, std::uint64_t source_at, std::uint64_t target_at, std::uint64_t bytes) {
+    const bool is_wrong = moved.wrong > 0 && moved.wrong - 1 >= at && moved.wrong - 1 < at + bytes;
     // Copies that were seen tell more. And a datatype of the library's own may have other blocks than the program's.
-    const std::uint64_t source_at = packs ? in_memory : packed;
-    const std::uint64_t target_at = packs ? packed : in_memory;
-    if (is_wrong ? has_labels_since(rank, target_at, end - begin, one.begun) : is_seen_moved(rank, source_at, target_at, end - begin)) return;
+    if (is_wrong ? copies_are_seen || has_labels_since(rank, target_at, bytes, one.begun) : is_seen_moved(rank, source_at, target_at, bytes)) return;
     hop.wrong = is_wrong ? moved.wrong : 0;
-    // A block that is not what it should be comes from nowhere.
-    const auto source = is_wrong ? Pieces() : pieces(rank, packs ? in_memory : packed, end - begin);
+    const auto source = pieces(rank, source_at, bytes);
+    const auto target = pieces(rank, target_at, bytes);
     if (is_wrong && watcher_) {
-      hop.bytes = end - begin;
-      hop.from = pieces(rank, packs ? in_memory : packed, end - begin)[0].place;
+      hop.bytes = bytes;
+      hop.from = source[0].place;
       hop.to = target[0].place;
       hop.labels.clear();
       labels(hop.from).find(hop.from.address, hop.bytes, hop.labels, 0);
       watcher_->moved(hop);
     }
-    transfer(hop, source, target);
-  }, moved.offset);
+    transfer(hop, is_wrong ? Pieces() : source, target);  // a block that is not what it should be comes from nowhere
+  });
 }
 
 // The block lies packed at `held.address`, from some time after the operation began.
