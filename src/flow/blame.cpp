@@ -121,7 +121,7 @@ class Detective {
 
   // Was the byte taken on from there, and like all else that this movement has put there to other ranks?
   bool is_for_others(std::size_t stage, std::uint32_t hop, std::uint64_t source) const {
-    if (stage + 1 >= way().size() || taken_->usual[stage].for_several) return false;
+    if (stage + 1 >= way().size() || taken_->usual[stage].for_several || taken_->usual[stage].taken_again) return false;
     const auto* const taken = index_.first(numbers_[stage + 1], source, [&](const JourneyIndex::Carried& one) { return one.before == hop; });
     if (!taken) return false;
     return !any_of(stage + 1, hop + 1, [&](const Hop& next) {

@@ -141,8 +141,10 @@ const Hop* Trail::writer_of(const StrayWrite& written) const {
 
 void Trail::ends(std::uint32_t operation, const TrackedOperation& what) {
   open_[what.rank].erase(operation);
-  for (Journey& one : journeys_)
+  for (Journey& one : journeys_) {
+    if (one.giver_number_ == operation) one.given_until_ = hops_.size();
     if (one.taker_number_ == operation && !one.complete_) arrive(one, what);
+  }
 }
 
 void Trail::arrive(Journey& journey, const TrackedOperation& taker) {

@@ -56,6 +56,8 @@ class Journey {
   std::span<const Hop> hops() const { return {hops_->data(), hops_end_}; }
   // What else was watched, after it.
   std::span<const Hop> later_hops() const { return {hops_->data() + hops_end_, hops_->size() - hops_end_}; }
+  // Has the call that gave the block not returned when this one came?
+  bool is_given_at(std::size_t hop) const { return hop < given_until_; }
   // The first one since it began: what was moved before, perhaps from the same buffer, is not its.
   std::uint32_t first_hop() const { return hops_begin_; }
   bool is_of_giver(std::uint32_t operation) const { return aliases_.contains(operation); }
@@ -84,6 +86,7 @@ class Journey {
   const std::vector<Hop>* hops_ = nullptr;
   std::uint32_t hops_begin_ = 0;
   std::size_t hops_end_ = 0;
+  std::size_t given_until_ = SIZE_MAX;
 };
 
 // A byte that a call should not have written, and who did.

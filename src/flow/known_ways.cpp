@@ -65,6 +65,7 @@ void KnownWays::learn(const Journey& journey, const Journey* from) {
     for (std::size_t i = 0; i < links.size(); ++i) {
       known->usual[i].add(journey, journey.hops()[links[i].hop]);
       if (i + 1 < links.size() && is_for_several(journey, takers, links[i], links[i + 1])) known->usual[i].for_several = true;
+      if (const auto taken = takers.find(links[i].hop); taken != takers.end() && taken->second.times > 1) known->usual[i].taken_again = true;
       if (from) extents_[index_.number_of(stages[i])].insert(extents[links[i].hop]);
     }
   }
@@ -84,16 +85,22 @@ std::map<std::uint32_t, KnownWays::Extent> KnownWays::extents_in(const Journey& 
   return extents;
 }
 
-// Who takes something from where it was moved to, also when the block has long arrived.
+// Who takes something from where it was moved to, also when the block has long arrived. After its call has returned, such places are
+// used for other blocks, and what is left of this one there is moved again.
 KnownWays::Takers KnownWays::takers_in(const Journey& journey) {
   Takers takers;
+  std::size_t number = 0;
   for (const auto hops : {journey.hops(), journey.later_hops()})
-    for (const Hop& hop : hops)
+    for (const Hop& hop : hops) {
+      const bool is_given = journey.is_given_at(number++);
       for (const Labelled& one : hop.labels) {
         if (one.label.hop == kNoHop || !journey.is_of_giver(one.label.operation)) continue;
-        auto& ranks = takers[one.label.hop];
+        auto& [ranks, source, times] = takers[one.label.hop];
+        if (ranks.empty()) source = one.label.address;
+        if (is_given && one.label.address <= source && source - one.label.address < one.bytes) ++times;
         if (std::find(ranks.begin(), ranks.end(), hop.rank) == ranks.end()) ranks.push_back(hop.rank);
       }
+    }
   return takers;
 }
 
@@ -101,8 +108,8 @@ KnownWays::Takers KnownWays::takers_in(const Journey& journey) {
 bool KnownWays::is_for_several(const Journey& journey, const Takers& takers, const Link& link, const Link& next) {
   const auto found = takers.find(link.hop);
   if (found == takers.end()) return false;
-  if (journey.hops()[link.hop].to.kind == Place::Kind::Private) return found->second.size() > 1;
-  return found->second.front() != journey.hops()[next.hop].rank;
+  if (journey.hops()[link.hop].to.kind == Place::Kind::Private) return found->second.ranks.size() > 1;
+  return found->second.ranks.front() != journey.hops()[next.hop].rank;
 }
 
 // Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may

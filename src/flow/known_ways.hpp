@@ -37,7 +37,12 @@ class KnownWays {
 
   void learn(const Journey& journey, const Journey* from);
   static std::map<std::uint32_t, Extent> extents_in(const Journey& journey);
-  using Takers = std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>;  // by movement: ranks, the first one first
+  struct Taken {
+    std::vector<std::uint32_t> ranks;  // that take something from there, the first one first
+    std::uint64_t source = 0;          // of one byte of it
+    std::uint32_t times = 0;           // that this one is taken
+  };
+  using Takers = std::unordered_map<std::uint32_t, Taken>;  // by movement
   static Takers takers_in(const Journey& journey);
   static bool is_for_several(const Journey& journey, const Takers& takers, const Link& link, const Link& next);
   void join_ways();

@@ -14,6 +14,7 @@ struct UsualPlaces {
   std::set<std::uint64_t> slots;  // where in a slot, the first of them
   std::set<std::uint64_t> gaps;   // what is read from a stream: how far behind the bytes that were read before
   bool for_several = false;       // more than one rank takes them from there
+  bool taken_again = false;       // more than one movement does
   std::optional<bool> continues;  // if it was asked: behind each other, although several movements put them there
 
   void add(const Journey& journey, const Hop& movement);
