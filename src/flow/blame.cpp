@@ -20,17 +20,9 @@ class Detective {
     std::size_t looked_at = 0;
     for (const Stretch& one : journey_.stretches()) {
       if (one.arrived || looked_at++ >= kMostWrong) continue;
-      known_.continue_from(one);
-      look_where_it_should_be(one);
-      Verdict best;
-      for (KnownWay& way : known_.all()) {
-        if (way.is_joined && best.is_sure() && best.gone >= way.stages.size()) continue;
-        take(way);
-        follow(one);
-        if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
-      }
-      // The earliest movement counts: what comes later only carries on what it was given.
-      if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
+      look_at(one);
+      // Its first bytes may have been left out, and the last ones put to a wrong place.
+      if (const std::uint64_t last = one.bytes - 1; last > 0) look_at({one.offset + last, 1, one.from + last, one.to + last});
     }
     if (!chosen_.way) return {};
     Blame found = chosen_.blame;
@@ -42,6 +34,20 @@ class Detective {
   }
 
  private:
+  void look_at(const Stretch& one) {
+    known_.continue_from(one);
+    look_where_it_should_be(one);
+    Verdict best;
+    for (KnownWay& way : known_.all()) {
+      if (way.is_joined && best.is_sure() && best.gone >= way.stages.size()) continue;
+      take(way);
+      follow(one);
+      if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
+    }
+    // The earliest movement counts: what comes later only carries on what it was given.
+    if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
+  }
+
   // What follows from the way that is supposed.
   struct Verdict {
     const KnownWay* way = nullptr;
@@ -61,6 +67,7 @@ class Detective {
     }
     bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
     bool is_before(const Verdict& other) const {
+      if (blame.movement && blame.movement == other.blame.movement && blame.hop == other.blame.hop) return false;
       if (guessed != other.guessed) return other.guessed;
       if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
       return blame.hop < other.blame.hop;
@@ -119,16 +126,25 @@ class Detective {
     return taken_->usual[stage].for_several || index_.is_taken_by(expected, hop, to.kind == Place::Kind::Shared, source).value_or(true);
   }
 
-  // Was the byte taken on from there, and like all else that this movement has put there to other ranks?
+  // Was the byte taken on from there, and like all else that this movement has put there to other ranks, or too late?
   bool is_for_others(std::size_t stage, std::uint32_t hop, std::uint64_t source) const {
     if (stage + 1 >= way().size() || taken_->usual[stage].for_several || taken_->usual[stage].taken_again) return false;
-    const auto* const taken = index_.first(numbers_[stage + 1], source, [&](const JourneyIndex::Carried& one) { return one.before == hop; });
-    if (!taken) return false;
-    return !any_of(stage + 1, hop + 1, [&](const Hop& next) {
-      const auto number = static_cast<std::uint32_t>(&next - journey_.hops().data());
+    const auto is_from_there = [&](const Labelled& one) { return one.label.hop == hop && journey_.is_of_giver(one.label.operation); };
+    const auto takes_it = [&](const Hop& next) {
       return std::any_of(next.labels.begin(), next.labels.end(), [&](const Labelled& one) {
-        return one.label.hop == hop && journey_.is_of_giver(one.label.operation) && leads_on(stage + 1, number, one.label.address);
+        return is_from_there(one) && one.label.address <= source && source - one.label.address < one.bytes;
       });
+    };
+    const auto leads_here = [&](const Hop& next) {
+      const auto number = static_cast<std::uint32_t>(&next - journey_.hops().data());
+      return std::any_of(next.labels.begin(), next.labels.end(),
+                         [&](const Labelled& one) { return is_from_there(one) && leads_on(stage + 1, number, one.label.address); });
+    };
+    if (any_of(stage + 1, hop + 1, takes_it)) return !any_of(stage + 1, hop + 1, leads_here);
+    const auto later = journey_.later_hops();
+    std::size_t number = journey_.hops().size();
+    return !any_of(stage + 1, hop + 1, leads_here) && std::any_of(later.begin(), later.end(), [&](const Hop& next) {
+      return journey_.is_given_at(number++) && is_same(stage_of_hop(next), way()[stage + 1]) && takes_it(next);
     });
   }
 
@@ -345,7 +361,7 @@ class Detective {
 
 bool is_explained_by(const Blame& one, const Blame& other) {
   if (other.kind == Blame::Kind::Unknown) return false;
-  if (one.is_guessed && !other.is_guessed && std::find(one.came_by.begin(), one.came_by.end(), other.movement) != one.came_by.end()) return true;
+  if (!other.is_guessed && other.movement && std::find(one.came_by.begin(), one.came_by.end(), other.movement) != one.came_by.end()) return true;
   if (one.kind == Blame::Kind::Misplaced)
     return one.is_at_the_end() && one.movement && other.landed == one.movement && other.movement != one.movement && !other.is_at_the_end();
   return one.kind == Blame::Kind::NotMoved && other.kind == Blame::Kind::NotMoved && one.before && one.before == other.before && !one.is_at_the_end() &&

@@ -33,8 +33,8 @@ struct Blame {
 };
 
 // Blocks of the same collective may have gone wrong together, by one movement. Does what is known of the other one explain this one?
-// One that only carried on what had gone wrong before is not to blame; where the same movement is missing for both, it is known
-// best of the block that should have come by it; and what is known counts more than what is guessed.
+// One that only carried on what had gone wrong before is not to blame; and where the same movement is missing for both, it is known
+// best of the block that should have come by it.
 bool is_explained_by(const Blame& one, const Blame& other);
 
 // `related`: bytes of other calls that arrived.

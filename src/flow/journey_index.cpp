@@ -21,7 +21,10 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
       carried_[number].longest = std::max(carried_[number].longest, one.bytes);
     }
   }
-  for (const Hop& hop : journey.later_hops()) take_from(journey, hop);
+  for (const Hop& hop : journey.later_hops()) {
+    take_from(journey, hop);
+    if (hop.from.kind == Place::Kind::Stream) readers_[{hop.from.kind, hop.from.number}].insert(hop.rank);  // it has only one
+  }
   for (Pieces& one : carried_)
     std::stable_sort(one.pieces.begin(), one.pieces.end(), [](const Carried& a, const Carried& b) { return a.source < b.source; });
   for (const Stretch& one : journey.stretches()) by_source_.push_back(&one);

@@ -242,7 +242,7 @@ TEST(FlowBlame, OneBlockExplainsTheOther) {
   at_its_end.before = &taking;
   EXPECT_FALSE(is_explained_by(passed_on, at_its_end));
 
-  Blame guessed;  // it is not where such movements put bytes; and what has moved it before was wrong for the other one
+  Blame guessed;  // it is not where such movements put bytes; and what has moved it before was wrong for the other one, and not by a guess
   guessed.kind = Blame::Kind::Misplaced;
   guessed.hop = 2;
   guessed.of = 3;
@@ -255,6 +255,12 @@ TEST(FlowBlame, OneBlockExplainsTheOther) {
   known.movement = &packing;
   EXPECT_TRUE(is_explained_by(guessed, known));
   EXPECT_FALSE(is_explained_by(known, guessed));
+  Blame later = guessed;
+  later.is_guessed = false;
+  EXPECT_TRUE(is_explained_by(later, known));
+  known.is_guessed = true;
+  EXPECT_FALSE(is_explained_by(later, known));
+  known.is_guessed = false;
   guessed.came_by.clear();
   EXPECT_FALSE(is_explained_by(guessed, known));
 }
@@ -391,25 +397,32 @@ TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
 
 // It is packed for somebody else first, and both are sent by the same function; where each goes is seen only then. If that for
 // this rank is missing, the other one is not taken for it.
-Blame blame_of_two_packs(bool is_packed, std::uint64_t left_out) {
+Blame blame_of_two_packs(bool is_packed, std::uint64_t left_out, bool is_sent_late) {
   Messages messages(2);
   std::uint64_t sent = 0;
-  messages.each([&](World& world, bool last) {
-    world.move(0, kOther, kGiven, 128, "pack");
+  const auto send_other = [&](World& world) {
     world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther, sent, 128, "10.0.0.1:6 10.0.0.1:8"));
     world.tracker.add(0, world.transfer(IntentionRecord::Heard, kOther + 4096, sent, 128, "10.0.0.1:8 10.0.0.1:6"));
+  };
+  messages.each([&](World& world, bool last) {
+    world.move(0, kOther, kGiven, 128, "pack");
+    if (!is_sent_late) send_other(world);
     if (!last || is_packed) world.move(0, kOther + 1024, kGiven, 128, "pack");
     world.tracker.add(0, world.transfer(IntentionRecord::Sent, kOther + 1024, sent, 128, "10.0.0.1:5 10.0.0.2:7"));
     world.tracker.add(1, world.transfer(IntentionRecord::Heard, kOther, sent, 128, "10.0.0.2:7 10.0.0.1:5"));
-    sent += 128;
     const std::uint64_t skipped = last ? left_out : 0;
     world.move(1, kTaken, kOther + skipped, 128 - skipped, "unpack");
+    if (is_sent_late) world.end_receive();
+    if (is_sent_late) send_other(world);
+    sent += 128;
   });
   return messages.blame();
 }
 TEST(FlowBlame, WhatIsPackedForEachRankIsTakenForThisOne) {
-  expect(blame_of_two_packs(true, 8), Blame::Kind::NotMoved, 4, "unpack");
-  expect(blame_of_two_packs(false, 0), Blame::Kind::NotMoved, 1, "pack");
+  for (const bool is_sent_late : {false, true}) {
+    expect(blame_of_two_packs(true, 8, is_sent_late), Blame::Kind::NotMoved, 4, "unpack");
+    expect(blame_of_two_packs(false, 0, is_sent_late), Blame::Kind::NotMoved, 1, "pack");
+  }
 }
 
 // A header is moved with the bytes, and is where it should be; they are not.
