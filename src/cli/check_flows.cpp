@@ -9,7 +9,7 @@
 #include "analyze/note_fields.hpp"
 #include "base/text.hpp"
 #include "cli/intention_logs.hpp"
-#include "flow/blame.hpp"
+#include "flow/alternatives.hpp"
 #include "report/flow_words.hpp"
 
 namespace reprise::cli {
@@ -36,15 +36,16 @@ std::optional<flow::StrayWrite> stray_write_of(const Violation& violation) {
   return flow::StrayWrite{violation.path[0].rank, violation.path[0].call, violation.taken, *violation.written};
 }
 
+FlowFinding::Site site_of(const flow::Stage& stage, analyze::SourceLines& lines) {
+  analyze::NoteFields fields(*stage.site);
+  const analyze::SourceLine* const line = fields.site(lines);
+  return line ? FlowFinding::Site{line->function, std::string(base_name(line->module)), line->offset} : FlowFinding::Site();
+}
+
 void name(FlowFinding& finding, const flow::Stage& stage, analyze::SourceLines& lines) {
   finding.rank = stage.rank;
   finding.movement = report::movement_name(stage.kind);
-  analyze::NoteFields fields(*stage.site);
-  const analyze::SourceLine* const line = fields.site(lines);
-  if (!line) return;
-  finding.function = line->function;
-  finding.module = base_name(line->module);
-  finding.offset = line->offset;
+  finding.site = site_of(stage, lines);
 }
 
 // How far the bytes went that did not arrive, if nobody knows the way of any that did.
@@ -65,7 +66,7 @@ const char* verdict_of(Blame::Kind kind) {
   return kind == Blame::Kind::NotMoved || kind == Blame::Kind::Reversed || kind == Blame::Kind::Overwritten ? "broken" : "misdirected";
 }
 
-FlowFinding explain(const flow::Journey& journey, const Blame& blame, analyze::SourceLines& lines) {
+FlowFinding explain(const flow::Journey& journey, const Blame& blame, const std::vector<flow::Stage>& or_else, analyze::SourceLines& lines) {
   if (blame.kind == Blame::Kind::Unknown) return lost(journey, lines);
   FlowFinding finding;
   finding.verdict = verdict_of(blame.kind);
@@ -76,6 +77,10 @@ FlowFinding explain(const flow::Journey& journey, const Blame& blame, analyze::S
   name(finding, stage, lines);
   finding.words.push_back(fmt::format("the flow breaks at: {}, rank {}, hop {} of {}", report::stage_words(stage, lines), stage.rank, blame.hop, blame.of));
   finding.words.push_back("  " + report::blame_words(blame));
+  for (const flow::Stage& other : or_else) {
+    finding.or_else.push_back(site_of(other, lines));
+    finding.words.push_back(fmt::format("  or at: {}, where such bytes are taken at other times", report::stage_words(other, lines)));
+  }
   for (std::size_t i = 0; i < blame.way.size(); ++i) {
     finding.way.push_back(report::stage_words(blame.way[i], lines));
     finding.words.push_back(fmt::format("  hop {}: rank {}, {}{}", i + 1, blame.way[i].rank, finding.way.back(), i + 1 == blame.hop ? "   <- here" : ""));
@@ -86,6 +91,36 @@ FlowFinding explain(const flow::Journey& journey, const Blame& blame, analyze::S
   else
     finding.words.push_back(fmt::format("  the way is that of other bytes of the same block; {} of {} arrived", blame.arrived, journey.bytes()));
   return finding;
+}
+
+// Reads the logs.
+void follow(flow::Trail& trail, const OpenTrace& trace, IntentionLogs& logs, const FlowSums& sums) {
+  flow::Tracker tracker(trace.manifest.ranks);
+  trail.watch(tracker);
+  tracker.tell(&trail);
+  tracker.know(&sums.held);
+  logs.follow(tracker);
+}
+
+// By number of the violation. What its ranks have taken in other calls is read for that, once more, and only then: what else was moved
+// at the same places would be in the way of finding out whom to blame.
+template <class JourneyOf>
+std::map<std::size_t, std::vector<flow::Stage>> find_alternatives(const std::map<std::size_t, Blame>& blames, JourneyOf journey_of, const OpenTrace& trace,
+                                                                  IntentionLogs& logs, const FlowSums& sums) {
+  std::set<Delivery> watched;
+  std::vector<std::size_t> numbers;
+  for (const auto& [number, blame] : blames) {
+    if (!flow::has_alternatives(blame, journey_of(number))) continue;
+    numbers.push_back(number);
+    const auto others = sums.related.taken_by(blame.stage.rank, journey_of(number).bytes());
+    watched.insert(others.begin(), others.end());
+  }
+  std::map<std::size_t, std::vector<flow::Stage>> found;
+  if (watched.empty()) return found;
+  flow::Trail trail(watched);
+  follow(trail, trace, logs, sums);
+  for (const std::size_t number : numbers) found[number] = flow::alternatives(blames.at(number), trail.hops());
+  return found;
 }
 
 }  // namespace
@@ -101,15 +136,21 @@ flow::FollowedBytes FlowSums::all() const {
   return sum;
 }
 
+void FlowFinding::Site::add_to(nlohmann::json& out) const {
+  out["function"] = function;
+  out["module"] = module;
+  out["offset"] = offset;
+}
+
 nlohmann::json FlowFinding::as_json() const {
   nlohmann::json out{{"verdict", verdict}, {"words", words}};
   if (hop > 0) {
     out["rank"] = rank;
     out["hop"] = hop;
     out["movement"] = movement;
-    out["function"] = function;
-    out["module"] = module;
-    out["offset"] = offset;
+    site.add_to(out);
+    out["or"] = nlohmann::json::array();
+    for (const Site& one : or_else) one.add_to(out["or"].emplace_back());
     out["way"] = way;
   }
   return out;
@@ -131,19 +172,16 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verd
     if (!delivery) continue;
     const flow::LoggedShape& giver = *violation.path.front().shape;
     const flow::LoggedShape& taker = *violation.path.back().shape;
-    const auto related = sums.related.like(*delivery, giver, taker, std::min(giver.gives[delivery->given].bytes(), taker.takes[delivery->taken].bytes()));
+    const std::uint64_t bytes = std::min(giver.gives[delivery->given].bytes(), taker.takes[delivery->taken].bytes());
+    const auto related = sums.related.like(*delivery, giver, taker, bytes);
     wanted[i] = {*delivery, related};
     watched.insert(*delivery);
     watched.insert(related.begin(), related.end());
   }
   if (wanted.empty() && written.empty()) return all;
-  flow::Tracker tracker(trace.manifest.ranks);
   flow::Trail trail(watched, bytes_written);
-  trail.watch(tracker);
-  tracker.tell(&trail);
-  tracker.know(&sums.held);
   IntentionLogs logs = open_intention_logs(trace);
-  logs.follow(tracker);
+  follow(trail, trace, logs, sums);
   analyze::SourceLines lines;
   std::map<std::size_t, Blame> blames;
   for (const auto& [number, pair] : wanted) {
@@ -154,11 +192,14 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verd
       if (const flow::Journey* const other = trail.find(one)) related.push_back(other);
     blames[number] = flow::find_blame(*journey, related);
   }
+  IntentionLogs logs_again = open_intention_logs(trace);
+  const auto journey_of = [&](std::size_t number) -> const flow::Journey& { return *trail.find(wanted[number].first); };
+  const auto or_else = find_alternatives(blames, journey_of, trace, logs_again, sums);
   for (const auto& [number, blame] : blames) {
     const auto better = std::find_if(blames.begin(), blames.end(), [&one = blame](const auto& other) { return flow::is_explained_by(one, other.second); });
     const std::size_t told = better == blames.end() ? number : better->first;
     const Delivery& delivery = wanted[told].first;
-    FlowFinding finding = explain(*trail.find(delivery), blames[told], lines);
+    FlowFinding finding = explain(*trail.find(delivery), blames[told], or_else.contains(told) ? or_else.at(told) : std::vector<flow::Stage>(), lines);
     if (told != number) finding.words.push_back(fmt::format("  this is the block from rank {} to rank {}, and explains the other one", delivery.from, delivery.to));
     std::string& excuse = verdict.violations[number].excuse;
     if (!excuse.empty() && !finding.changes_sent) continue;

@@ -24,10 +24,16 @@ struct FlowSums {
 };
 
 struct FlowFinding {
+  struct Site {
+    std::string function, module;
+    std::uint64_t offset = 0;  // in the module
+    void add_to(nlohmann::json& out) const;
+  };
   std::vector<std::string> words;  // lines
   std::string verdict;             // "broken", "misdirected", "unknown"
-  std::string movement, function, module;  // that is blamed
-  std::uint64_t offset = 0;                // in the module
+  std::string movement;            // that is blamed
+  Site site;
+  std::vector<Site> or_else;       // where else it may be
   std::uint32_t rank = 0;
   std::size_t hop = 0;
   std::vector<std::string> way;

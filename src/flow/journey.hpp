@@ -109,6 +109,7 @@ class Trail : public HopWatcher {
   std::uint32_t moved(const Hop& hop) override;
 
   const Journey* find(const Delivery& delivery) const;
+  std::span<const Hop> hops() const { return hops_; }
   // The last movement that wrote it while the call was under way; null if none was seen.
   const Hop* writer_of(const StrayWrite& written) const;
 

@@ -16,6 +16,8 @@ class RelatedDeliveries {
   void arrived(const Delivery& delivery, const LoggedShape& giver, const LoggedShape& taker, std::uint64_t bytes, bool early);
   // The last few of the closest kind that there are, called for early and late.
   std::vector<Delivery> like(const Delivery& delivery, const LoggedShape& giver, const LoggedShape& taker, std::uint64_t bytes) const;
+  // Of collectives: the last ones of about this size, from any rank, that were taken by this rank, and by a few others.
+  std::vector<Delivery> taken_by(std::uint32_t rank, std::uint64_t bytes) const;
 
  private:
   using Calls = std::tuple<const LoggedShape*, const LoggedShape*, std::size_t, bool>;
@@ -25,6 +27,7 @@ class RelatedDeliveries {
 
   std::map<Calls, std::deque<Delivery>> same_calls_;
   std::map<Likeness, std::deque<Delivery>> alike_;
+  std::map<std::uint64_t, std::map<std::uint32_t, std::deque<Delivery>>> taken_;  // by the digits of the number of bytes, and rank
 };
 
 }  // namespace reprise::flow

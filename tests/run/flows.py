@@ -205,7 +205,9 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, is_collect
         named = (flow.get("rank"), flow.get("movement"), flow.get("hop"), flow.get("module"), flow.get("function"), flow.get("offset"))
         expected = (hop["rank"], hop["movement"], flow.get("hop") if is_collective else number, *place)
         if is_collective and kind == "dropped":
-            expected = expected[:2]  # ranks take blocks at one place or another, as chance will have it, and this one was not seen
+            # Ranks take blocks at one place or another, as chance will have it: all of them are told, if they were seen at other times.
+            others = [named[:3] + (other["module"], other["function"], other["offset"]) for other in flow.get("or", [])]
+            named = next((one for one in others if one == expected), named)
         elif transport == "tcp" and flow.get("hop") and not is_collective:
             # What is read at once from a socket, and so how many movements there are before this one, is different in each run. On
             # its way, there is one at this place, and the place is asserted.
