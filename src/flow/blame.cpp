@@ -364,6 +364,9 @@ bool is_explained_by(const Blame& one, const Blame& other) {
   if (!other.is_guessed && other.movement && std::find(one.came_by.begin(), one.came_by.end(), other.movement) != one.came_by.end()) return true;
   if (one.kind == Blame::Kind::Misplaced)
     return one.is_at_the_end() && one.movement && other.landed == one.movement && other.movement != one.movement && !other.is_at_the_end();
+  // What should have taken both on from there was seen to do something else.
+  const bool was_seen = other.kind != Blame::Kind::NotMoved && other.movement && !other.is_guessed;
+  if (one.kind == Blame::Kind::NotMoved && was_seen && one.stage.rank == other.stage.rank && !other.came_by.empty() && one.before == other.came_by.back()) return true;
   return one.kind == Blame::Kind::NotMoved && other.kind == Blame::Kind::NotMoved && one.before && one.before == other.before && !one.is_at_the_end() &&
          other.is_at_the_end() && !other.landed && !is_same(one.stage, other.stage);
 }

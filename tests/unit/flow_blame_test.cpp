@@ -261,6 +261,18 @@ TEST(FlowBlame, OneBlockExplainsTheOther) {
   known.is_guessed = true;
   EXPECT_FALSE(is_explained_by(later, known));
   known.is_guessed = false;
+  Blame both = passed_on;  // both were to be taken on from there
+  known.came_by = {&packing};
+  known.movement = &taking;
+  EXPECT_TRUE(is_explained_by(both, known));
+  known.stage.rank = 1;
+  EXPECT_FALSE(is_explained_by(both, known));
+  known.stage.rank = 0;
+  known.is_guessed = true;
+  EXPECT_FALSE(is_explained_by(both, known));
+  known.is_guessed = false;
+  known.movement = &packing;
+  known.came_by.clear();
   guessed.came_by.clear();
   EXPECT_FALSE(is_explained_by(guessed, known));
 }
