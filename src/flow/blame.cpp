@@ -213,6 +213,7 @@ class Detective {
       return where.kind == place.kind && where.number == place.number && distance < kNear;
     };
     const Hop* stranger = nullptr;  // has written there, and does not do so on this way
+    const bool is_taken_next = std::all_of(way().begin() + static_cast<std::ptrdiff_t>(stage), way().end(), [&](const Stage& one) { return one.rank == journey_.delivery().to; });
     bool was_read_after = way()[stage].kind == trace::IntentionRecord::Unpacked;  // which nobody sees
     for (std::size_t i = after(before); i < hops.size(); ++i) {
       const Hop& other = hops[i];
@@ -223,8 +224,8 @@ class Detective {
       if (reads_it || (stage > 0 && is_of(i, stage) && is_near(other.from))) break;
       if (!covers(other.to, other.bytes)) continue;
       if (stage > 0 && place.kind == Place::Kind::Private && has_some(other.overwritten) && !has_some(other.labels) && !is_before(i, stage)) stranger = &other;
-      // Whatever place of the library it was: it has read where it should have written.
-      const bool reads_target = stage + 1 == way().size() && other.rank == way()[stage].rank && other.from.kind == Place::Kind::Private &&
+      // Whatever place of the library it was, and whether or not such blocks are stored first: it has read where it should have written.
+      const bool reads_target = is_taken_next && other.rank == way()[stage].rank && other.from.kind == Place::Kind::Private &&
                                 other.from.number == journey_.delivery().to && other.from.address + (place.address - other.to.address) == stretch.to;
       if (reads_target) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (!has_some(other.overwritten)) continue;

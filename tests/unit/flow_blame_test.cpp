@@ -172,6 +172,21 @@ TEST(FlowBlame, WhoReadsWhereItShouldWriteIsNamed) {
   expect(messages.blame(), Blame::Kind::Reversed, 2, "unpack at once");
 }
 
+// The same, and the others were stored first, and twice.
+TEST(FlowBlame, WhoDoesNotStoreItMayReadWhereItShouldWrite) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    if (last) return world.move(1, kShared + 0x1000, kTaken, 128, "unpack at once");
+    world.move(1, kOther, kShared + 0x1000, 128, "store");
+    world.move(1, kOther + 0x4000, kOther, 128, "store again");
+    world.move(1, kTaken, kOther + 0x4000, 128, "unpack");
+  });
+  const Blame blame = messages.blame();
+  EXPECT_EQ(blame.kind, Blame::Kind::Reversed);
+  EXPECT_EQ(*blame.stage.site, "unpack at once");
+}
+
 // No message was stored before, and this one is, in the wrong direction: what is taken on is what was there.
 TEST(FlowBlame, WhoIsNewOnTheWayMayReadWhereItShouldWrite) {
   Messages messages(2);
