@@ -53,6 +53,7 @@ import solo
 import sweep
 import system
 import threads
+import time_slices
 
 SUITES = {
     "families": families.cases,
@@ -171,6 +172,8 @@ def main():
     if not cases:
         harness.complain("no test has such a name; --list prints them")
         return 2
+    if not args.timed:
+        time_slices.shorten()
     # Short on purpose: sockets live below it, and their paths are limited to 108 characters.
     scratch = Path(tempfile.mkdtemp(prefix="rt-"))
     settings = harness.Settings(args.build, args.seed, args.repeat, scratch, args.keep, args.timed)
