@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "flow/alternatives.hpp"
 #include "flow/ways.hpp"
 #include "flow_world.hpp"
 
@@ -290,6 +291,33 @@ TEST(FlowBlame, OneBlockExplainsTheOther) {
   known.came_by.clear();
   guessed.came_by.clear();
   EXPECT_FALSE(is_explained_by(guessed, known));
+}
+
+// Nobody was seen to take it: whoever takes what was packed by the same function may have been to.
+TEST(FlowBlame, WhereElseACopyMayBeMissingIsTold) {
+  const std::string pack = "pack", take = "take", take_late = "take late", pass_on = "pass on";
+  std::vector<Hop> hops(5);
+  const std::string* const sites[] = {&pack, &take, &take_late, &pass_on, &take_late};
+  const std::uint32_t taken_from[] = {kNoHop, 0, 0, 2, 0};
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    hops[i].kind = IntentionRecord::Copied;
+    hops[i].rank = i == 0 ? 0 : 1;
+    hops[i].site = sites[i];
+    hops[i].labels = {{0, 64, {1, taken_from[i], kGiven}}};
+  }
+  Hop packed = hops[0];
+  Blame blame;
+  blame.kind = Blame::Kind::NotMoved;
+  blame.stage = {1, IntentionRecord::Copied, &take};
+  blame.before = &packed;
+  const std::vector<Stage> found = alternatives(blame, hops);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(*found[0].site, "take late");
+  blame.before = nullptr;  // it was to be taken from where it was given
+  blame.stage.site = &take;
+  const std::vector<Stage> from_the_buffer = alternatives(blame, hops);
+  ASSERT_EQ(from_the_buffer.size(), 1u);
+  EXPECT_EQ(*from_the_buffer[0].site, "pack");
 }
 
 // Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
