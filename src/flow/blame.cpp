@@ -8,7 +8,7 @@
 namespace reprise::flow {
 namespace {
 
-constexpr std::size_t kMostWrong = 64;  // stretches that are looked at
+constexpr std::size_t kMostWrong = 128;  // bytes that are looked at
 
 // Follows bytes that did not arrive as far as they went, on each way that they may have gone.
 class Detective {
@@ -17,13 +17,15 @@ class Detective {
       : journey_(journey), index_(journey), placement_(journey, index_), known_(journey, index_, related) {}
 
   Blame blame() {
-    std::size_t looked_at = 0;
+    std::vector<Stretch> wrong;
     for (const Stretch& one : journey_.stretches()) {
-      if (one.arrived || looked_at++ >= kMostWrong) continue;
-      look_at(one);
+      if (one.arrived || wrong.size() >= kMostWrong) continue;
+      wrong.push_back(one);
       // Its first bytes may have been left out, and the last ones put to a wrong place.
-      if (const std::uint64_t last = one.bytes - 1; last > 0) look_at({one.offset + last, 1, one.from + last, one.to + last});
+      if (const std::uint64_t last = one.bytes - 1; last > 0) wrong.push_back({one.offset + last, 1, one.from + last, one.to + last});
     }
+    for (const Stretch& one : wrong) known_.continue_from(one);  // which way some of them went may be that of the others
+    for (const Stretch& one : wrong) look_at(one);
     if (!chosen_.way) return {};
     Blame found = chosen_.blame;
     found.way = chosen_.way->stages;
@@ -35,7 +37,6 @@ class Detective {
 
  private:
   void look_at(const Stretch& one) {
-    known_.continue_from(one);
     look_where_it_should_be(one);
     Verdict best;
     for (KnownWay& way : known_.all()) {
@@ -246,13 +247,13 @@ class Detective {
     // What is next to it in the block as well: the place may be used again for another part. If it is what such movements carry
     // otherwise, it is not too short.
     verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
-      const bool before_it = other.from.address + other.bytes == place.address;
-      const bool behind_it = other.from.address == place.address + stretch.bytes;
-      if ((!before_it && !behind_it) || other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
+      if (other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
       const std::uint64_t first = placement_.first_offset(other);
       const std::uint64_t last = placement_.last_offset(other);
-      if (known_.usually_carries(numbers_[stage], first, last)) return false;
-      return (before_it && last + 1 == stretch.offset) || (behind_it && first == stretch.offset + stretch.bytes);
+      const bool before_it = last + 1 == stretch.offset && other.from.address + other.bytes == place.address;
+      const bool behind_it = first > stretch.offset && first <= stretch.offset + stretch.bytes &&
+                             other.from.address + journey_.first_at(other).value_or(0) == place.address + (first - stretch.offset);
+      return (before_it || behind_it) && !known_.usually_carries(numbers_[stage], first, last);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
     if (before != kNoHop) verdict_.blame.before = &hops[before];

@@ -180,11 +180,15 @@ void KnownWays::go_on(std::uint64_t source, std::vector<std::uint32_t>& chain) {
 void KnownWays::end_as_known(const std::vector<std::uint32_t>& chain) {
   std::vector<Stage> begin;
   for (const std::uint32_t hop : chain) begin.push_back(stage_of_hop(journey_.hops()[hop]));
-  if (end_as_known(begin, is_same)) return;
-  // Where a block was packed is known only roughly, if that was inferred.
+  const auto is_alike = [](const Stage& one, const Stage& other) { return one.kind == other.kind && one.rank == other.rank; };
+  const bool found = end_as_known(begin, is_same, false);
   const Hop& last = journey_.hops()[chain.back()];
+  // A part of it may be packed for another rank elsewhere in the library than the rest, and go on with that.
+  if (last.to.kind != Place::Kind::Private) end_as_known(begin, is_alike, true);
+  if (found) return;
+  // Where a block was packed is known only roughly, if that was inferred.
   if (last.kind == trace::IntentionRecord::Packed || last.kind == trace::IntentionRecord::Unpacked) {
-    end_as_known(begin, [](const Stage& one, const Stage& other) { return one.kind == other.kind && one.rank == other.rank; });
+    end_as_known(begin, is_alike, false);
     return;
   }
   const std::uint64_t taken_at = journey_.taker().taken_at(journey_.delivery().taken);
@@ -198,12 +202,14 @@ void KnownWays::end_as_known(const std::vector<std::uint32_t>& chain) {
 }
 
 template <class Matches>
-bool KnownWays::end_as_known(const std::vector<Stage>& begin, Matches matches) {
+bool KnownWays::end_as_known(const std::vector<Stage>& begin, Matches matches, bool own_only) {
   bool found = false;
   for (std::size_t number = 0; number < learned_; ++number) {
     const KnownWay& end = known_[number];
+    if (own_only && end.from) continue;
     for (std::size_t i = 0; i < end.stages.size(); ++i) {
       if (!matches(end.stages[i], begin.back())) continue;
+      if (own_only && (i + 1 == end.stages.size() || end.stages[i + 1].rank == end.stages[i].rank)) continue;
       found = true;
       KnownWay way;
       way.from = end.from;

@@ -51,7 +51,7 @@ class KnownWays {
   void go_on(std::uint64_t source, std::vector<std::uint32_t>& chain);
   void end_as_known(const std::vector<std::uint32_t>& chain);
   template <class Matches>
-  bool end_as_known(const std::vector<Stage>& begin, Matches matches);
+  bool end_as_known(const std::vector<Stage>& begin, Matches matches, bool own_only);
   UsualPlaces usual_before(const Stage& stage, const Stage& next) const;
   bool is_known(const std::vector<Stage>& stages) const;
   void add(KnownWay way);

@@ -320,6 +320,30 @@ TEST(FlowBlame, WhereElseACopyMayBeMissingIsTold) {
   EXPECT_EQ(*from_the_buffer[0].site, "pack");
 }
 
+// This message was stored, as none was before, but not its last bytes, which were packed elsewhere in the library than the rest.
+TEST(FlowBlame, APartGoesOnWithTheRest) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kOther, kGiven, 128, "copy");
+    world.move(0, kShared, kOther, 120, "pack");
+    world.move(0, kShared + 120, kOther + 120, 8, "pack a part");
+    if (last) world.move(1, kOther, kShared + 0x1000, 120, "store");
+    world.move(1, kTaken, last ? kOther : kShared + 0x1000, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 3, "store");
+}
+
+// All of it came to a wrong place there, but for the first bytes, which did not come at all.
+TEST(FlowBlame, WhereSomeBytesWentOthersAreMissed) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    if (last) world.move(1, kOther, kShared + 0x1000 + 8, 120, "store");
+    world.move(1, kTaken, last ? kOther : kShared + 0x1000, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 2, "store");
+}
+
 // Two fragments, packed in two places of the library; only the first one is kept before it is unpacked, and its last bytes, for
 // which nobody is an example, are not.
 TEST(FlowBlame, AWayMayBeginAsAnotherOne) {
