@@ -105,7 +105,7 @@ class Detective {
     std::vector<std::uint32_t> next;
     index_.first(numbers_[stage], source, [&](const JourneyIndex::Carried& one) {
       const bool fits = one.before == before && one.hop >= after(before) && leads_on(stage, one.hop, source);
-      if (fits && !is_for_others(stage, one.hop, source)) next.push_back(one.hop);
+      if (fits && !is_for_others(stage, one.hop, source) && !was_left_out(stage, one, source)) next.push_back(one.hop);
       return false;  // all of them
     });
     std::sort(next.begin(), next.end());
@@ -130,22 +130,31 @@ class Detective {
   // Was the byte taken on from there, and like all else that this movement has put there to other ranks, or too late?
   bool is_for_others(std::size_t stage, std::uint32_t hop, std::uint64_t source) const {
     if (stage + 1 >= way().size() || taken_->usual[stage].for_several || taken_->usual[stage].taken_again) return false;
-    const auto is_from_there = [&](const Labelled& one) { return one.label.hop == hop && journey_.is_of_giver(one.label.operation); };
-    const auto takes_it = [&](const Hop& next) {
-      return std::any_of(next.labels.begin(), next.labels.end(), [&](const Labelled& one) {
-        return is_from_there(one) && one.label.address <= source && source - one.label.address < one.bytes;
-      });
-    };
-    const auto leads_here = [&](const Hop& next) {
-      const auto number = static_cast<std::uint32_t>(&next - journey_.hops().data());
-      return std::any_of(next.labels.begin(), next.labels.end(),
-                         [&](const Labelled& one) { return is_from_there(one) && leads_on(stage + 1, number, one.label.address); });
-    };
-    if (any_of(stage + 1, hop + 1, takes_it)) return !any_of(stage + 1, hop + 1, leads_here);
-    const auto later = journey_.later_hops();
-    std::size_t number = journey_.hops().size();
-    return !any_of(stage + 1, hop + 1, leads_here) && std::any_of(later.begin(), later.end(), [&](const Hop& next) {
-      return journey_.is_given_at(number++) && is_same(stage_of_hop(next), way()[stage + 1]) && takes_it(next);
+    const std::size_t end = journey_.hops().size();
+    bool is_taken = false;
+    for (const JourneyIndex::Taken& one : index_.taken_from(hop)) {
+      const bool too_late = one.hop >= end;
+      if (!too_late && !is_of(one.hop, stage + 1)) continue;
+      if (too_late && !(journey_.is_given_at(one.hop) && is_same(stage_of_hop(journey_.later_hops()[one.hop - end]), way()[stage + 1]))) continue;
+      if (!too_late && leads_on(stage + 1, static_cast<std::uint32_t>(one.hop), one.source)) return false;
+      is_taken = is_taken || (one.source <= source && source - one.source < one.bytes);
+    }
+    return is_taken;
+  }
+
+  // What is written to a socket goes there in its order. Was what is behind the byte, in the same place, written there before? Then this is
+  // something else, in whose way it still was.
+  bool was_left_out(std::size_t stage, const JourneyIndex::Carried& carried, std::uint64_t source) const {
+    const auto hops = journey_.hops();
+    const Hop& movement = hops[carried.hop];
+    const Stretch* const stretch = index_.stretch_with(source);
+    if (movement.to.kind != Place::Kind::Stream || !stretch) return false;
+    const std::uint64_t offset = stretch->offset + (source - stretch->from);
+    const std::uint64_t address = movement.from.address + carried.at + (source - carried.source);
+    return any_of(stage, after(carried.before), [&](const Hop& other) {
+      if (&other >= &movement || other.to.number != movement.to.number || other.from.address <= address || !has_some(other.labels)) return false;
+      const std::uint64_t first = placement_.first_offset(other);
+      return first > offset && other.from.address + journey_.first_at(other).value_or(0) == address + (first - offset);
     });
   }
 
@@ -283,9 +292,8 @@ class Detective {
   template <class Holds>
   bool any_of(std::size_t stage, std::size_t first, Holds holds) const {
     const auto hops = journey_.hops();
-    for (std::size_t i = first; i < hops.size(); ++i)
-      if (is_of(i, stage) && holds(hops[i])) return true;
-    return false;
+    const auto& all = index_.hops_of(numbers_[stage]);
+    return std::any_of(std::lower_bound(all.begin(), all.end(), first), all.end(), [&](std::uint32_t hop) { return holds(hops[hop]); });
   }
 
   // Is this byte of what was moved one that came to its right place?

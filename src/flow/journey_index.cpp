@@ -10,19 +10,24 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
   for (std::size_t i = 0; i < hops.size(); ++i) {
     const Stage stage = stage_of_hop(hops[i]);
     const auto number = numbers_.try_emplace({stage.rank, stage.kind, *stage.site}, static_cast<std::uint32_t>(carried_.size())).first->second;
-    if (number == carried_.size()) carried_.emplace_back();
+    if (number == carried_.size()) {
+      carried_.emplace_back();
+      hops_of_.emplace_back();
+    }
     stages_[i] = number;
+    hops_of_[number].push_back(static_cast<std::uint32_t>(i));
     if (hops[i].from.kind != Place::Kind::Private) readers_[{hops[i].from.kind, hops[i].from.number}].insert(stage.rank);
     if (i < journey.first_hop()) continue;
-    take_from(journey, hops[i]);
+    take_from(journey, hops[i], i);
     for (const Labelled& one : hops[i].labels) {
       if (!journey.is_of_giver(one.label.operation)) continue;
       carried_[number].pieces.push_back({one.label.address, one.bytes, one.at, static_cast<std::uint32_t>(i), one.label.hop});
       carried_[number].longest = std::max(carried_[number].longest, one.bytes);
     }
   }
+  std::size_t behind = hops.size();
   for (const Hop& hop : journey.later_hops()) {
-    take_from(journey, hop);
+    take_from(journey, hop, behind++);
     if (hop.from.kind == Place::Kind::Stream) readers_[{hop.from.kind, hop.from.number}].insert(hop.rank);  // it has only one
   }
   for (Pieces& one : carried_)
@@ -31,9 +36,9 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
   std::stable_sort(by_source_.begin(), by_source_.end(), [](const Stretch* a, const Stretch* b) { return a->from < b->from; });
 }
 
-void JourneyIndex::take_from(const Journey& journey, const Hop& hop) {
+void JourneyIndex::take_from(const Journey& journey, const Hop& hop, std::size_t number) {
   for (const Labelled& one : hop.labels)
-    if (one.label.hop != kNoHop && journey.is_of_giver(one.label.operation)) taken_[one.label.hop].push_back({one.label.address, one.bytes, hop.rank});
+    if (one.label.hop != kNoHop && journey.is_of_giver(one.label.operation)) taken_[one.label.hop].push_back({one.label.address, one.bytes, hop.rank, number});
 }
 
 std::optional<bool> JourneyIndex::is_taken_by(std::uint32_t rank, std::uint32_t hop, bool is_shared, std::uint64_t source) const {

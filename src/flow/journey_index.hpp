@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 
@@ -25,11 +26,25 @@ class JourneyIndex {
     std::uint32_t before = kNoHop;  // the movement that brought them there
   };
 
+  // Some bytes that were taken from where a movement had put them.
+  struct Taken {
+    std::uint64_t source = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t rank = 0;
+    std::size_t hop = 0;  // by this one; those behind the last one of the journey were after it
+  };
+
   explicit JourneyIndex(const Journey& journey);
 
   // Stages are numbered; those that no movement of this journey belongs to have no number.
   std::uint32_t number_of(const Stage& stage) const;
   std::uint32_t stage_of(std::size_t hop) const { return stages_[hop]; }
+  // The movements of a stage, in their order.
+  const std::vector<std::uint32_t>& hops_of(std::uint32_t stage) const { return stage == kNoStage ? kNone : hops_of_[stage]; }
+  std::span<const Taken> taken_from(std::uint32_t hop) const {
+    const auto found = taken_.find(hop);
+    return found == taken_.end() ? std::span<const Taken>() : std::span<const Taken>(found->second);
+  }
   std::uint32_t stages() const { return static_cast<std::uint32_t>(carried_.size()); }
   // Of the same rank and kind, anywhere in the library.
   std::vector<std::uint32_t> stages_like(const Stage& stage) const;
@@ -84,12 +99,9 @@ class JourneyIndex {
   std::map<std::tuple<std::uint32_t, trace::IntentionRecord, std::string_view>, std::uint32_t> numbers_;
   std::vector<std::uint32_t> stages_;  // by movement
   std::vector<Pieces> carried_;        // by stage
-  struct Taken {
-    std::uint64_t source = 0;
-    std::uint64_t bytes = 0;
-    std::uint32_t rank = 0;
-  };
-  void take_from(const Journey& journey, const Hop& hop);
+  std::vector<std::vector<std::uint32_t>> hops_of_;  // the same
+  inline static const std::vector<std::uint32_t> kNone;
+  void take_from(const Journey& journey, const Hop& hop, std::size_t number);
 
   std::unordered_map<std::uint32_t, std::vector<Taken>> taken_;  // by the movement from whose place it was taken, also after the journey
   std::vector<const Stretch*> by_source_;

@@ -474,6 +474,26 @@ TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
   EXPECT_EQ(blame.of, 4u);
 }
 
+// What is sent begins too late, and then the place of the bytes before it is used for a message of the library's own to the same rank, whose
+// bytes nobody has seen being put there.
+TEST(FlowBlame, WhatWasLeftOutDoesNotComeLater) {
+  Messages messages(2);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    const std::uint64_t left_out = last ? 8 : 0;
+    const auto pass = [&](std::uint64_t from, std::uint64_t to, std::uint64_t bytes) {
+      world.tracker.add(0, world.transfer(IntentionRecord::Sent, from, sent, bytes, "10.0.0.1:5 10.0.0.2:7"));
+      world.tracker.add(1, world.transfer(IntentionRecord::Heard, to, sent, bytes, "10.0.0.2:7 10.0.0.1:5"));
+      sent += bytes;
+    };
+    world.move(0, kOther, kGiven, 128, "pack");
+    pass(kOther + left_out, kOther, 128 - left_out);
+    pass(kOther, kOther + 4096, 8);
+    world.move(1, kTaken, kOther, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 2, "socket");
+}
+
 // It is packed for somebody else first, and both are sent by the same function; where each goes is seen only then. If that for
 // this rank is missing, the other one is not taken for it.
 Blame blame_of_two_packs(bool is_packed, std::uint64_t left_out, bool is_sent_late) {
