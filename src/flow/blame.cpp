@@ -30,6 +30,7 @@ class Detective {
     Blame found = chosen_.blame;
     found.way = chosen_.way->stages;
     found.of = found.way.size();
+    if (found.kind == Blame::Kind::NotMoved) found.way[found.hop - 1] = found.stage;
     found.related = chosen_.way->from;
     for (const Stretch& one : journey_.stretches()) found.arrived += one.arrived ? one.bytes : 0;
     return found;
@@ -45,6 +46,7 @@ class Detective {
       follow(one);
       if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
     }
+    if (best.blame.kind == Blame::Kind::NotMoved && !best.is_usual && !best.borders) look_where_its_part_is_moved(best, one);
     // The earliest movement counts: what comes later only carries on what it was given.
     if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
   }
@@ -74,6 +76,29 @@ class Detective {
       return blame.hop < other.blame.hop;
     }
   };
+
+  // On a way that no block of this kind has gone, it is a movement of the rest of the block that is missing. This part of other blocks may be
+  // moved elsewhere in the library, also on other ways.
+  void look_where_its_part_is_moved(Verdict& best, const Stretch& stretch) {
+    const auto next_rank = [](const std::vector<Stage>& stages, std::size_t at) { return at + 1 < stages.size() ? stages[at + 1].rank : UINT32_MAX; };
+    const std::uint32_t next = next_rank(best.way->stages, best.blame.hop - 1);
+    const Stage* found = nullptr;
+    for (const KnownWay& way : known_.all()) {
+      if (way.is_joined || !has_part(way, stretch.offset)) continue;
+      for (std::size_t i = 0; i < way.stages.size(); ++i) {
+        const Stage& stage = way.stages[i];
+        if (is_same(stage, best.blame.stage)) return;
+        if (stage.rank == best.blame.stage.rank && stage.kind == best.blame.stage.kind && next_rank(way.stages, i) == next) found = &stage;
+      }
+    }
+    if (!found) return;
+    best.blame.stage = *found;
+    best.blame.movement = nullptr;
+  }
+
+  static bool has_part(const KnownWay& way, std::uint64_t offset) {
+    return std::any_of(way.parts.begin(), way.parts.end(), [&](const auto& part) { return part.first <= offset && offset < part.second; });
+  }
 
   const std::vector<Stage>& way() const { return taken_->stages; }
 
@@ -161,9 +186,7 @@ class Detective {
   void follow(const Stretch& stretch) {
     find_chain(stretch.from);
     verdict_.gone = chain_.size();
-    verdict_.is_usual = std::any_of(taken_->parts.begin(), taken_->parts.end(), [&](const auto& part) {
-      return part.first <= stretch.offset && stretch.offset < part.second;
-    });
+    verdict_.is_usual = has_part(*taken_, stretch.offset);
     std::uint32_t before = kNoHop;
     for (std::size_t stage = 0; stage < way().size(); ++stage) {
       if (stage == chain_.size()) return stops_before(stage, stretch, before);

@@ -132,7 +132,7 @@ def wrong(transport, way, shape):
 def wrong_collective(transport, shape):
     """
     At hops of collectives, whose blocks other ranks pass on, something that can go wrong there: the movement is named for all blocks.
-    Of a hundred faults about one is blamed on another movement of the call (docs/flows.md); a tenth is too many.
+    Of several hundred faults one may be blamed on another movement of the call (docs/flows.md): a single one is allowed, or one of fifty.
     """
     def test(scene):
         thorough = scene.settings.repeat >= 50
@@ -151,7 +151,7 @@ def wrong_collective(transport, shape):
                     except WrongName as failure:
                         wrong.append(f"{way}, {failure}")
         scene.check(tried > 0 and missed <= tried * 3 // 4, f"too little could go wrong: {missed} of {tried} movements did not come again")
-        scene.check(len(wrong) <= tried // 10, "another movement is named:\n" + "\n".join(wrong))
+        scene.check(len(wrong) <= max(1, tried // 50), "another movement is named:\n" + "\n".join(wrong))
         scene.remark = f"{tried - missed} of {tried} movements went wrong, {len(wrong)} of them by another name"
     return test
 

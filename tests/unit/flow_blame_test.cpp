@@ -333,6 +333,20 @@ TEST(FlowBlame, APartGoesOnWithTheRest) {
   expect(messages.blame(), Blame::Kind::NotMoved, 3, "store");
 }
 
+// It was stored, and of other blocks, which were not, this part was unpacked elsewhere in the library than the rest.
+TEST(FlowBlame, APartIsMissedWhereSuchPartsAreMoved) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    const std::uint64_t taken_from = last ? kOther : kShared + 0x1000;
+    world.move(0, kShared, kGiven, 120, "pack");
+    world.move(0, kShared + 120, kGiven + 120, 8, "pack a part");
+    if (last) world.move(1, kOther, kShared + 0x1000, 128, "store");
+    world.move(1, kTaken, taken_from, 120, "unpack");
+    if (!last) world.move(1, kTaken + 120, taken_from + 120, 8, "unpack a part");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 3, "unpack a part");
+}
+
 // All of it came to a wrong place there, but for the first bytes, which did not come at all.
 TEST(FlowBlame, WhereSomeBytesWentOthersAreMissed) {
   Messages messages(2);
