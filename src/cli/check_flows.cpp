@@ -118,6 +118,7 @@ std::map<std::size_t, std::vector<flow::Stage>> find_alternatives(const std::map
   std::map<std::size_t, std::vector<flow::Stage>> found;
   if (watched.empty()) return found;
   flow::Trail trail(watched);
+  logs = open_intention_logs(trace);
   follow(trail, trace, logs, sums);
   for (const std::size_t number : numbers) found[number] = flow::alternatives(blames.at(number), trail.hops());
   return found;
@@ -192,7 +193,7 @@ std::map<std::size_t, FlowFinding> find_flows(const OpenTrace& trace, flow::Verd
       if (const flow::Journey* const other = trail.find(one)) related.push_back(other);
     blames[number] = flow::find_blame(*journey, related);
   }
-  IntentionLogs logs_again = open_intention_logs(trace);
+  IntentionLogs logs_again;  // what is found points into them
   const auto journey_of = [&](std::size_t number) -> const flow::Journey& { return *trail.find(wanted[number].first); };
   const auto or_else = find_alternatives(blames, journey_of, trace, logs_again, sums);
   for (const auto& [number, blame] : blames) {

@@ -1,7 +1,7 @@
 """Short time slices for the ranks of the tests.
 
 There are more ranks than processors, and most of them wait by spinning: whoever has something to do waits until the others have used up
-theirs. With slices of 0.1 ms instead of some 3 ms the tests take half as long, and their orders vary more. Since Linux 6.12 a thread may
+theirs. With slices of 0.1 ms instead of some 3 ms they wait for less, and their orders vary more. Since Linux 6.12 a thread may
 choose, and what it starts inherits it (sched_setattr); before, nothing changes. Benchmarks do not use this.
 """
 

@@ -314,7 +314,6 @@ TEST(FlowBlame, WhereElseACopyMayBeMissingIsTold) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(*found[0].site, "take late");
   blame.before = nullptr;  // it was to be taken from where it was given
-  blame.stage.site = &take;
   const std::vector<Stage> from_the_buffer = alternatives(blame, hops);
   ASSERT_EQ(from_the_buffer.size(), 1u);
   EXPECT_EQ(*from_the_buffer[0].site, "pack");
