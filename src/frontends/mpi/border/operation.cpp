@@ -205,7 +205,15 @@ void Operation::add_entry(DataKind kind, const std::int64_t* first, std::size_t 
   Session::get().data().add(kind, {fields, count}, parts, runs);
 }
 
-int Operation::logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), void* object) {
+Operation::Operation() = default;
+Operation::Operation(const Operation& other) = default;
+Operation::Operation(Operation&& other) noexcept = default;
+Operation& Operation::operator=(const Operation& other) = default;
+Operation& Operation::operator=(Operation&& other) noexcept = default;
+Operation::~Operation() = default;
+
+int Operation::logged(MPI_Status* programs, FunctionRef<int(MPI_Status*)> call) {
+  MPI_Status* const status = observed(programs);
   bool logged = false;
   auto settle = [&] {
     if (!logged) log(t_error.code, status);
@@ -215,7 +223,7 @@ int Operation::logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), 
   int rc;
   {
     AtBorder in_flight(settle);
-    rc = call(object, status);
+    rc = call(status);
   }
   if (!logged) log(rc, status);
   return rc;
@@ -272,6 +280,17 @@ void Operation::write(const Outcome& outcome) const {
       from += size;
     });
   }
+}
+
+int Operation::logged_later(const MPI_Request* request, bool persistent, FunctionRef<int()> call) {
+  if (!persistent) log_sent();
+  auto settle = [&] { log_failed_post(t_error.code); };
+  int rc;
+  {
+    AtBorder in_flight(settle);
+    rc = call();
+  }
+  return log_later(rc, request, persistent);
 }
 
 int Operation::log_later(int rc, const MPI_Request* request, bool persistent) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "frontends/mpi/border/causality.hpp"
 #include "frontends/mpi/border/layout.hpp"
 #include "frontends/mpi/border/position.hpp"
@@ -39,6 +40,14 @@ class AtBorder {
 
 class Operation {
  public:
+  // Not inline: hundreds of functions have one.
+  Operation();
+  Operation(const Operation& other);
+  Operation(Operation&& other) noexcept;
+  Operation& operator=(const Operation& other);
+  Operation& operator=(Operation&& other) noexcept;
+  ~Operation();
+
   // -- what it is --
 
   // It takes one message of at most so many elements from this rank; how many bytes came, its status says.
@@ -118,27 +127,12 @@ class Operation {
 
   // The call itself: `call` gets the status that the program wants to see, or ours if it ignores it. If an error
   // handler of the program is called and never returns, what is known by then is logged.
-  template <class Call>
-  int logged(MPI_Status* programs, Call call) {
-    MPI_Status* const status = programs == MPI_STATUS_IGNORE ? &own_status_ : programs;
-    return logged_call(
-        status, [](void* object, MPI_Status* into) { return (*static_cast<Call*>(object))(into); }, &call);
-  }
+  int logged(MPI_Status* programs, FunctionRef<int(MPI_Status*)> call);
   int log(int rc, const MPI_Status* status);
   // The program's status, or our own if it ignores it.
   MPI_Status* observed(MPI_Status* programs) { return programs == MPI_STATUS_IGNORE ? &own_status_ : programs; }
   // The same for a call that makes a request.
-  template <class Call>
-  int logged_later(const MPI_Request* request, bool persistent, Call call) {
-    if (!persistent) log_sent();
-    auto settle = [&] { log_failed_post(t_error.code); };
-    int rc;
-    {
-      AtBorder in_flight(settle);
-      rc = call();
-    }
-    return log_later(rc, request, persistent);
-  }
+  int logged_later(const MPI_Request* request, bool persistent, FunctionRef<int()> call);
 
   // -- solo replay --
 
@@ -190,7 +184,6 @@ class Operation {
   std::optional<virtual_world::Channel> channel_of(std::optional<int> tag) const;
   int log_later(int rc, const MPI_Request* request, bool persistent);
   static void log_failed_post(int rc);
-  int logged_call(MPI_Status* status, int (*call)(void*, MPI_Status*), void* object);
   void add_entry(engine::DataKind kind, const std::int64_t* first, std::size_t count, int error,
                  const MPI_Status* status);
 

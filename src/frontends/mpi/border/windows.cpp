@@ -282,6 +282,21 @@ void WindowAccess::tell() {
   touches(low, static_cast<std::uint64_t>(high - low));
 }
 
+int WindowAccess::logged(FunctionRef<int()> call) {
+  if (!window_) return call();
+  tell();
+  if (!follows_values_) return call();
+  Operation later = operation_.without_results();
+  return pend(operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }), std::move(later));
+}
+
+int WindowAccess::logged_later(MPI_Request* request, FunctionRef<int()> call) {
+  if (!window_) return call();
+  tell();
+  if (!follows_values_) return call();
+  return pend_request(operation_.logged_later(request, false, call), request);
+}
+
 int WindowAccess::pend(int rc, Operation later) {
   if (rc != MPI_SUCCESS || !later.brings()) return rc;
   const Spin spin(&window_->lock);
@@ -348,6 +363,11 @@ WindowCompletion::WindowCompletion(MPI_Win win, int target, Where where)
     else operation_.completes(one.operation);
     return true;
   });
+}
+
+int WindowCompletion::logged(FunctionRef<int()> call) {
+  if (!window_) return call();
+  return tell(follows_values_ ? operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }) : call());
 }
 
 int WindowCompletion::tell(int rc) {

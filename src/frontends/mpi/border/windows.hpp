@@ -92,21 +92,8 @@ class WindowAccess {
   }
   void only_reads() { writes_ = false; }
 
-  template <class Call>
-  int logged(Call call) {
-    if (!window_) return call();
-    tell();
-    if (!follows_values_) return call();
-    Operation later = operation_.without_results();
-    return pend(operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }), std::move(later));
-  }
-  template <class Call>
-  int logged_later(MPI_Request* request, Call call) {
-    if (!window_) return call();
-    tell();
-    if (!follows_values_) return call();
-    return pend_request(operation_.logged_later(request, false, call), request);
-  }
+  int logged(FunctionRef<int()> call);
+  int logged_later(MPI_Request* request, FunctionRef<int()> call);
   int answer();
   int answer_later(MPI_Request* request);
 
@@ -131,11 +118,7 @@ class WindowCompletion {
   enum class Where { Everywhere, Here };
   WindowCompletion(MPI_Win win, int target, Where where);
 
-  template <class Call>
-  int logged(Call call) {
-    if (!window_) return call();
-    return tell(follows_values_ ? operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }) : call());
-  }
+  int logged(FunctionRef<int()> call);
   int answer();
 
  private:
