@@ -19,7 +19,8 @@ from harness import DIVERGED, TROUBLE, Case, available
 
 RANKS = 2
 LIMIT = 30
-MOST = 4000  # damages per file; larger files are sampled
+MOST = 4000  # damages per file; larger files are sampled:
+SAMPLE, MORE_SAMPLE = 1000, 4000  # the second with --repeat 50 or more
 REPLAYS = 12
 
 
@@ -73,7 +74,7 @@ def judge(scene, name, what, answer, original, trace):
 def damages(scene, size):
     """(kind, offset) of every damage to one file."""
     everything = [("flip", offset) for offset in range(size)] + [("cut", length) for length in range(size)]
-    return everything if len(everything) <= MOST else scene.random.sample(everything, MOST)
+    return everything if len(everything) <= MOST else scene.random.sample(everything, SAMPLE if scene.settings.repeat < 50 else MORE_SAMPLE)
 
 
 def damaged(data, kind, offset, bit):

@@ -10,6 +10,7 @@ holds a pipe open would make the harness wait for it.
 import fcntl
 import os
 import random
+import select
 import shlex
 import shutil
 import signal
@@ -158,6 +159,15 @@ def processes_with(token):
     return found
 
 
+def has_ended(child, limit):
+    """Waits for it. (Popen.wait() with a time limit looks every 50 ms only.)"""
+    end = os.pidfd_open(child.pid)
+    try:
+        return bool(select.select([end], [], [], limit)[0])
+    finally:
+        os.close(end)
+
+
 def process_name(pid):
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as cmdline:
@@ -227,9 +237,7 @@ class Scene:
         """Waits for a started command and for everything that it left behind."""
         end = time.monotonic() + limit
         while child.poll() is None and time.monotonic() < end:
-            try:
-                child.wait(LOOK)
-            except subprocess.TimeoutExpired:
+            if not has_ended(child, LOOK):
                 self.look()
         if child.poll() is None:
             names = [f"{pid} {process_name(pid)}" for pid in processes_with(self.token)]
