@@ -1,9 +1,9 @@
 #include "flow/blame.hpp"
 
 #include <algorithm>
-#include <tuple>
 
-#include "flow/known_ways.hpp"
+#include "flow/finding.hpp"
+#include "flow/place_history.hpp"
 
 namespace reprise::flow {
 namespace {
@@ -39,47 +39,21 @@ class Detective {
  private:
   void look_at(const Stretch& one) {
     look_where_it_should_be(one);
-    Verdict best;
+    Finding best;
     for (KnownWay& way : known_.all()) {
       if (way.is_joined && best.is_sure() && best.gone >= way.stages.size()) continue;
       take(way);
       follow(one);
-      if (!best.way || verdict_.rank() > best.rank()) best = verdict_;
+      if (!best.way || found_.rank() > best.rank()) best = found_;
     }
     if (best.blame.kind == Blame::Kind::NotMoved && !best.is_usual && !best.borders) look_where_its_part_is_moved(best, one);
     // The earliest movement counts: what comes later only carries on what it was given.
     if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
   }
 
-  // What follows from the way that is supposed.
-  struct Verdict {
-    const KnownWay* way = nullptr;
-    Blame blame;
-    std::size_t gone = 0;     // stages that the bytes were seen at
-    bool guessed = false;     // that a movement was wrong is known from where such movements put other bytes
-    bool far = false;         // it has ended far from where it should: perhaps it was to go on
-    bool goes_on = true;      // the rest of the way has done what it does if nothing but this is wrong
-    bool borders = false;     // the movement on which it was not has read what is next to it
-    bool is_usual = false;    // this part of other blocks has come by this way
-    // The way that the bytes were seen on for longer is more likely theirs. Then a movement that was seen to do something
-    // wrong is worth more than one that should have been there, and a way that their neighbours went on, or the same part of
-    // other blocks, more than others. The library does not know that something is wrong, and goes on.
-    std::tuple<std::size_t, bool, bool, bool, bool, bool, bool, bool, std::size_t> rank() const {
-      const bool has_movement = blame.movement != nullptr && !far;
-      return {gone, goes_on, !guessed, is_sure(), borders, is_usual, has_movement, !way->is_joined, way->stages.size()};
-    }
-    bool is_sure() const { return blame.movement != nullptr && !far && !guessed && blame.kind != Blame::Kind::NotMoved; }
-    bool is_before(const Verdict& other) const {
-      if (blame.movement && blame.movement == other.blame.movement && blame.hop == other.blame.hop) return false;
-      if (guessed != other.guessed) return other.guessed;
-      if ((blame.movement != nullptr) != (other.blame.movement != nullptr)) return blame.movement != nullptr;
-      return blame.hop < other.blame.hop;
-    }
-  };
-
   // On a way that no block of this kind has gone, it is a movement of the rest of the block that is missing. This part of other blocks may be
   // moved elsewhere in the library, also on other ways.
-  void look_where_its_part_is_moved(Verdict& best, const Stretch& stretch) {
+  void look_where_its_part_is_moved(Finding& best, const Stretch& stretch) {
     const auto next_rank = [](const std::vector<Stage>& stages, std::size_t at) { return at + 1 < stages.size() ? stages[at + 1].rank : UINT32_MAX; };
     const std::uint32_t next = next_rank(best.way->stages, best.blame.hop - 1);
     const Stage* found = nullptr;
@@ -108,8 +82,8 @@ class Detective {
     taken_ = &way;
     numbers_.clear();
     for (const Stage& stage : way.stages) numbers_.push_back(index_.number_of(stage));
-    verdict_ = {};
-    verdict_.way = &way;
+    found_ = {};
+    found_.way = &way;
   }
 
   bool is_of(std::size_t hop, std::size_t stage) const { return index_.stage_of(hop) == numbers_[stage]; }
@@ -134,6 +108,9 @@ class Detective {
       return false;  // all of them
     });
     std::sort(next.begin(), next.end());
+    // What is taken from there later is what was left of it, in something else.
+    const bool only_once = stage > 0 && !taken_->usual[stage - 1].for_several && !taken_->usual[stage - 1].taken_again;
+    if (only_once && next.size() > 1) next.resize(1);
     for (const std::uint32_t hop : next) {
       tried.push_back(hop);
       extend(source, tried);
@@ -152,16 +129,23 @@ class Detective {
     return taken_->usual[stage].for_several || index_.is_taken_by(expected, hop, to.kind == Place::Kind::Shared, source).value_or(true);
   }
 
-  // Was the byte taken on from there, and like all else that this movement has put there to other ranks, or too late?
+  // Was the byte taken on from there, and like all else that this movement has put there to other ranks, or too late? What is taken again was
+  // only left there.
   bool is_for_others(std::size_t stage, std::uint32_t hop, std::uint64_t source) const {
     if (stage + 1 >= way().size() || taken_->usual[stage].for_several || taken_->usual[stage].taken_again) return false;
     const std::size_t end = journey_.hops().size();
     bool is_taken = false;
-    for (const JourneyIndex::Taken& one : index_.taken_from(hop)) {
+    const auto taken = index_.taken_from(hop);
+    const auto was_taken_before = [&](const JourneyIndex::Taken& one) {
+      return std::any_of(taken.begin(), taken.end(), [&](const JourneyIndex::Taken& other) {
+        return other.hop < one.hop && other.source <= one.source && one.source - other.source < other.bytes;
+      });
+    };
+    for (const JourneyIndex::Taken& one : taken) {
       const bool too_late = one.hop >= end;
       if (!too_late && !is_of(one.hop, stage + 1)) continue;
       if (too_late && !(journey_.is_given_at(one.hop) && is_same(stage_of_hop(journey_.later_hops()[one.hop - end]), way()[stage + 1]))) continue;
-      if (!too_late && leads_on(stage + 1, static_cast<std::uint32_t>(one.hop), one.source)) return false;
+      if (!too_late && leads_on(stage + 1, static_cast<std::uint32_t>(one.hop), one.source) && !was_taken_before(one)) return false;
       is_taken = is_taken || (one.source <= source && source - one.source < one.bytes);
     }
     return is_taken;
@@ -185,8 +169,8 @@ class Detective {
 
   void follow(const Stretch& stretch) {
     find_chain(stretch.from);
-    verdict_.gone = chain_.size();
-    verdict_.is_usual = has_part(*taken_, stretch.offset);
+    found_.gone = chain_.size();
+    found_.is_usual = has_part(*taken_, stretch.offset);
     std::uint32_t before = kNoHop;
     for (std::size_t stage = 0; stage < way().size(); ++stage) {
       if (stage == chain_.size()) return stops_before(stage, stretch, before);
@@ -202,7 +186,7 @@ class Detective {
 
   bool is_misplaced(const Hop& movement, std::size_t stage, const Stretch& stretch) {
     const Placed placed = placement_.look_at(movement, {stage, way().size(), numbers_[stage], &way()[stage], &taken_->usual[stage]}, stretch);
-    verdict_.guessed = placed == Placed::Unusual;
+    found_.guessed = placed == Placed::Unusual;
     return placed != Placed::Right;
   }
 
@@ -219,9 +203,41 @@ class Detective {
         if (over) return accuse(Blame::Kind::Overwritten, way().size() - 1, &other, stretch);
       }
     }
+    const std::size_t stage = way().size() - 1;
+    if (at && has_taken_from_wrong_place(stage, movement, *at, stretch)) return accuse(Blame::Kind::Misplaced, stage - 1, &hops[chain_[stage - 1]], stretch);
     const std::uint64_t distance = movement.to.address > stretch.to ? movement.to.address - stretch.to : stretch.to - movement.to.address;
-    verdict_.far = movement.to.kind != Place::Kind::Private || movement.to.number != journey_.delivery().to || distance > kNear + journey_.bytes();
-    accuse(Blame::Kind::Misplaced, way().size() - 1, &movement, stretch);
+    found_.far = movement.to.kind != Place::Kind::Private || movement.to.number != journey_.delivery().to || distance > kNear + journey_.bytes() ||
+                   (distance >= kNear && known_.usually_pass_on(numbers_[stage], placement_.first_offset(movement), placement_.last_offset(movement)));
+    if (is_taken_to_the_buffer(last)) {
+      found_.far = true;
+      --found_.gone;  // it is not as the last one of its way that it has moved them
+    }
+    accuse(Blame::Kind::Misplaced, stage, &movement, stretch);
+  }
+
+  // With as much in front of the bytes as usual it would have put them where they should be: it is where it has read that they were not. So it
+  // is for others that have read there, lest it has itself read at a wrong place.
+  bool has_taken_from_wrong_place(std::size_t stage, const Hop& movement, std::uint64_t at, const Stretch& stretch) const {
+    if (stage == 0 || movement.from.kind == Place::Kind::Stream || movement.to.kind != Place::Kind::Private || movement.to.number != journey_.delivery().to) return false;
+    const std::set<std::uint64_t>& usual = taken_->usual[stage].headers;
+    const std::uint64_t header = journey_.first_at(movement).value_or(0);
+    if (usual.contains(header)) return false;
+    if (std::none_of(usual.begin(), usual.end(), [&](std::uint64_t one) { return movement.to.address + at + one == stretch.to + header; })) return false;
+    const std::uint32_t before = chain_[stage - 1];
+    const auto others = index_.taken_from(before);
+    return std::any_of(others.begin(), others.end(), [&](const JourneyIndex::Taken& one) {
+      if (one.hop >= journey_.hops().size() || !is_of(one.hop, stage) || &journey_.hops()[one.hop] == &movement) return false;
+      return placement_.displacement(one, before) == movement.to.address + at - stretch.to;
+    });
+  }
+
+  // Was something that is beside it there taken on to where it belongs, or near that? Then this was to go on, too.
+  bool is_taken_to_the_buffer(std::uint32_t hop) const {
+    const auto taken = index_.taken_from(hop);
+    return std::any_of(taken.begin(), taken.end(), [&](const JourneyIndex::Taken& one) {
+      const auto distance = placement_.displacement(one, hop);
+      return distance && (*distance < kNear || -*distance < kNear);
+    });
   }
 
   std::uint32_t before_of(const Hop& hop, std::uint64_t source) const {
@@ -238,9 +254,6 @@ class Detective {
       place = hops[before].to;
       if (const auto at = journey_.carries(hops[before], stretch.from, before_of(hops[before], stretch.from))) place.address += *at;
     }
-    const auto covers = [&](const Place& where, std::uint64_t bytes) {
-      return where.kind == place.kind && where.number == place.number && where.address <= place.address && place.address < where.address + bytes;
-    };
     const auto is_near = [&](const Place& where) {
       const std::uint64_t distance = where.address > place.address ? where.address - place.address : place.address - where.address;
       return where.kind == place.kind && where.number == place.number && distance < kNear;
@@ -251,54 +264,79 @@ class Detective {
     for (std::size_t i = after(before); i < hops.size(); ++i) {
       const Hop& other = hops[i];
       // A movement that should read it there has read something else: it was overwritten before.
-      const bool reads_it = is_of(i, stage) && covers(other.from, other.bytes);
+      const bool reads_it = is_of(i, stage) && covers(other.from, other.bytes, place);
       was_read_after = was_read_after || reads_it;
       // Its neighbours were taken on: it was left out, and the place may be used again.
       if (reads_it || (stage > 0 && is_of(i, stage) && is_near(other.from))) break;
-      if (!covers(other.to, other.bytes)) continue;
-      if (stage > 0 && place.kind == Place::Kind::Private && has_some(other.overwritten) && !has_some(other.labels) && !is_before(i, stage)) stranger = &other;
+      if (!covers(other.to, other.bytes, place)) continue;
+      const bool is_strange = stage > 0 && place.kind == Place::Kind::Private && has_some(other.overwritten) && !has_some(other.labels) && !is_before(i, stage);
+      if (is_strange && !is_for_another_use(i, stage, place)) stranger = &other;
       // Whatever place of the library it was, and whether or not such blocks are stored first: it has read where it should have written.
       const bool reads_target = is_taken_next && other.rank == way()[stage].rank && other.from.kind == Place::Kind::Private &&
                                 other.from.number == journey_.delivery().to && other.from.address + (place.address - other.to.address) == stretch.to;
-      if (reads_target) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
+      if (reads_target && !is_taken_on(i, way().size() - 1, place)) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (!has_some(other.overwritten)) continue;
       // What it has read is not of the block: it was to be written. Otherwise the place was just used again, but for the send buffer.
-      if (is_of(i, stage) && (stage == 0 || !has_some(other.labels))) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
+      const bool is_reversed = is_of(i, stage) && (stage == 0 || (!has_some(other.labels) && !is_taken_on(i, stage, place)));
+      if (is_reversed) return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && place.kind == Place::Kind::Shared && other.rank == way()[stage].rank && is_read_instead(other, i, place.address - other.to.address))
         return accuse(Blame::Kind::Reversed, stage, &other, stretch);
       if (stage > 0 && is_of(i, stage - 1)) {
         // And was read from there in its stead.
         const bool last = stage + 1 == way().size();
         const bool was_read = any_of(stage, i, [&](const Hop& later) {
-          return covers(later.from, later.bytes) && (!last || later.to.address + (place.address - later.from.address) == stretch.to);
+          return covers(later.from, later.bytes, place) && (!last || later.to.address + (place.address - later.from.address) == stretch.to);
         });
-        if (was_read && !has_arrived(other, place.address - other.to.address)) return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
+        const bool has_come = last || has_come_by(other, landed_.last, stretch.to);
+        if (was_read && has_come && !has_arrived(other, place.address - other.to.address))
+          return accuse(Blame::Kind::Overwritten, stage - 1, &other, stretch);
       }
     }
     if (stranger && (was_read_after || stranger->labels.empty())) return accuse(Blame::Kind::Overwritten, stage - 1, stranger, stretch);
     // What is next to it in the block as well: the place may be used again for another part. If it is what such movements carry
-    // otherwise, it is not too short.
-    verdict_.borders = any_of(stage, after(before), [&](const Hop& other) {
+    // otherwise, it is not too short; and what others get may be cut elsewhere.
+    found_.borders = any_of(stage, after(before), [&](const Hop& other) {
       if (other.from.kind != place.kind || other.from.number != place.number || !has_some(other.labels)) return false;
       const std::uint64_t first = placement_.first_offset(other);
       const std::uint64_t last = placement_.last_offset(other);
-      const bool before_it = last + 1 == stretch.offset && other.from.address + other.bytes == place.address;
+      // Of what was left out at its end, only the last byte is looked at.
+      const std::uint64_t gap = stretch.offset - last - 1;
+      const bool before_it = last < stretch.offset && gap < kNear && other.from.address + other.bytes + gap == place.address;
       const bool behind_it = first > stretch.offset && first <= stretch.offset + stretch.bytes &&
                              other.from.address + journey_.first_at(other).value_or(0) == place.address + (first - stretch.offset);
-      return (before_it || behind_it) && !known_.usually_carries(numbers_[stage], first, last);
+      if ((!before_it && !behind_it) || known_.usually_carries(numbers_[stage], first, last)) return false;
+      const auto number = static_cast<std::uint32_t>(&other - hops.data());
+      return leads_on(stage, number, stretch.from) && !is_for_others(stage, number, journey_.first_label(other)->label.address);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
-    if (before != kNoHop) verdict_.blame.before = &hops[before];
+    if (before != kNoHop) found_.blame.before = &hops[before];
+  }
+
+  // Who takes what a movement has put there?
+  const Hop* taker_of(std::size_t number, const Place& place) const {
+    const std::size_t behind = journey_.hops().size() - number - 1 + journey_.later_hops().size();
+    return taken_next({journey_.hops().data() + number + 1, behind}, place);
+  }
+
+  // It is taken on from there, as this way goes on: that is what it was to do, in a place that is used again.
+  bool is_taken_on(std::size_t number, std::size_t stage, const Place& place) const {
+    const Hop* const taker = taker_of(number, place);
+    return taker && (stage + 1 == way().size() || is_same(stage_of_hop(*taker), way()[stage + 1]));
+  }
+
+  // It is taken, but not as what was there before should have been.
+  bool is_for_another_use(std::size_t number, std::size_t stage, const Place& place) const {
+    const Hop* const taker = taker_of(number, place);
+    return taker && !is_same(stage_of_hop(*taker), way()[stage]);
   }
 
   // Did somebody take on from where it has read, as if it had put the byte there?
   bool is_read_instead(const Hop& writer, std::size_t number, std::uint64_t at) const {
     if (has_some(writer.labels) || writer.from.kind != Place::Kind::Private) return false;
+    Place there = writer.from;
+    there.address += at;
     const auto later = journey_.hops().subspan(number + 1);
-    return std::any_of(later.begin(), later.end(), [&](const Hop& hop) {
-      const std::uint64_t address = writer.from.address + at;
-      return hop.from.kind == writer.from.kind && hop.from.number == writer.from.number && hop.from.address <= address && address < hop.from.address + hop.bytes;
-    });
+    return std::any_of(later.begin(), later.end(), [&](const Hop& hop) { return covers(hop.from, hop.bytes, there); });
   }
 
   // Is it of this stage, or of one before it?
@@ -343,17 +381,17 @@ class Detective {
   }
 
   void accuse(Blame::Kind kind, std::size_t stage, const Hop* movement, const Stretch& stretch) {
-    Blame& found = verdict_.blame;
+    Blame& found = found_.blame;
     found.kind = kind;
     found.hop = stage + 1;
     found.stage = kind == Blame::Kind::Reversed ? stage_of_hop(*movement) : way()[stage];
     found.movement = movement;
     found.offset = stretch.offset;
     found.landed = landed_.last;
-    found.is_guessed = verdict_.guessed;
+    found.is_guessed = found_.guessed;
     found.came_by.clear();
     for (std::size_t i = 0; i < std::min(stage, chain_.size()); ++i) found.came_by.push_back(&journey_.hops()[chain_[i]]);
-    verdict_.goes_on = goes_on_after(kind, stage);
+    found_.goes_on = goes_on_after(kind, stage);
   }
 
   // Something is written to where the byte should have come, unless that is what went wrong.
@@ -386,8 +424,8 @@ class Detective {
     const Hop* last = nullptr;
     bool neighbours = false;  // something of the same block
   } landed_;  // where the byte should be
-  Verdict verdict_;
-  Verdict chosen_;
+  Finding found_;
+  Finding chosen_;
 };
 
 }  // namespace

@@ -66,7 +66,7 @@ void KnownWays::learn(const Journey& journey, const Journey* from) {
       known->usual[i].add(journey, journey.hops()[links[i].hop]);
       if (i + 1 < links.size() && is_for_several(journey, takers, links[i], links[i + 1])) known->usual[i].for_several = true;
       if (const auto taken = takers.find(links[i].hop); taken != takers.end() && taken->second.times > 1) known->usual[i].taken_again = true;
-      if (from) extents_[index_.number_of(stages[i])].insert(extents[links[i].hop]);
+      if (from) (i + 1 < links.size() ? extents_ : last_extents_)[index_.number_of(stages[i])].insert(extents[links[i].hop]);
     }
   }
 }
@@ -96,7 +96,7 @@ KnownWays::Takers KnownWays::takers_in(const Journey& journey) {
       for (const Labelled& one : hop.labels) {
         if (one.label.hop == kNoHop || !journey.is_of_giver(one.label.operation)) continue;
         auto& [ranks, source, times] = takers[one.label.hop];
-        if (ranks.empty()) source = one.label.address;
+        if (ranks.empty()) source = one.label.address + one.bytes - 1;  // not the first one: what is short may have some of these behind it
         if (is_given && one.label.address <= source && source - one.label.address < one.bytes) ++times;
         if (std::find(ranks.begin(), ranks.end(), hop.rank) == ranks.end()) ranks.push_back(hop.rank);
       }
@@ -129,13 +129,20 @@ void KnownWays::join_ways() {
 void KnownWays::leave_out_storing(const KnownWay& longer) {
   for (std::size_t at = 0; at + 1 < longer.stages.size(); ++at) {
     const Stage& stage = longer.stages[at];
-    if (at == 0 || stage.rank != longer.stages[at + 1].rank || stage.kind != longer.stages[at + 1].kind) continue;
+    if (at == 0 || stage.rank != longer.stages[at + 1].rank || stage.kind != longer.stages[at + 1].kind || ends_a_way(stage)) continue;
     KnownWay way = longer;
     way.parts.clear();
     way.stages.erase(way.stages.begin() + static_cast<std::ptrdiff_t>(at));
     way.usual.erase(way.usual.begin() + static_cast<std::ptrdiff_t>(at));
     add(std::move(way));
   }
+}
+
+// Is this where ranks put what has come to them? What is passed on goes on from there.
+bool KnownWays::ends_a_way(const Stage& stage) const {
+  return std::any_of(known_.begin(), known_.begin() + static_cast<std::ptrdiff_t>(learned_), [&](const KnownWay& way) {
+    return way.stages.back().kind == stage.kind && *way.stages.back().site == *stage.site;
+  });
 }
 
 void KnownWays::join(const KnownWay& middle, const KnownWay& ends, bool first, bool last) {

@@ -28,13 +28,21 @@ class KnownWays {
 
   // Do movements of this stage carry just these bytes of other blocks, from the first to the last?
   bool usually_carries(std::uint32_t stage, std::uint64_t first, std::uint64_t last) const {
-    const auto known = extents_.find(stage);
-    return known != extents_.end() && known->second.contains({first, last});
+    return contains(extents_, stage, {first, last}) || contains(last_extents_, stage, {first, last});
+  }
+  // And are these always taken on from there?
+  bool usually_pass_on(std::uint32_t stage, std::uint64_t first, std::uint64_t last) const {
+    return contains(extents_, stage, {first, last}) && !contains(last_extents_, stage, {first, last});
   }
 
  private:
   using Extent = std::pair<std::uint64_t, std::uint64_t>;  // the first and the last byte of the block that a movement carries
+  using Extents = std::map<std::uint32_t, std::set<Extent>>;  // by stage
 
+  static bool contains(const Extents& extents, std::uint32_t stage, const Extent& one) {
+    const auto known = extents.find(stage);
+    return known != extents.end() && known->second.contains(one);
+  }
   void learn(const Journey& journey, const Journey* from);
   static std::map<std::uint32_t, Extent> extents_in(const Journey& journey);
   struct Taken {
@@ -47,6 +55,7 @@ class KnownWays {
   static bool is_for_several(const Journey& journey, const Takers& takers, const Link& link, const Link& next);
   void join_ways();
   void leave_out_storing(const KnownWay& longer);
+  bool ends_a_way(const Stage& stage) const;
   void join(const KnownWay& middle, const KnownWay& ends, bool first, bool last);
   void go_on(std::uint64_t source, std::vector<std::uint32_t>& chain);
   void end_as_known(const std::vector<std::uint32_t>& chain);
@@ -60,7 +69,7 @@ class KnownWays {
   const JourneyIndex& index_;
   std::deque<KnownWay> known_;
   std::size_t learned_ = 0;  // the first ones, on which bytes have arrived
-  std::map<std::uint32_t, std::set<Extent>> extents_;  // of other blocks, by stage
+  Extents extents_, last_extents_;  // of other blocks: where they pass, and where they arrive
 };
 
 }  // namespace reprise::flow

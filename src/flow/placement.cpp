@@ -25,6 +25,7 @@ std::optional<std::uint64_t> gap_before(const Hop& movement, const Labelled& fir
 
 void UsualPlaces::add(const Journey& journey, const Hop& movement) {
   slots.insert(slot_of(journey, movement));
+  headers.insert(journey.first_at(movement).value_or(0));
   const Labelled* const first = journey.first_label(movement);
   if (!first || movement.from.kind != Place::Kind::Stream) return;
   if (const auto gap = gap_before(movement, *first)) gaps.insert(*gap);
@@ -105,6 +106,15 @@ std::optional<Placed> Placement::beside_what_was_read_before(const Hop& movement
   if (!is_of_stream) return std::nullopt;
   if (!before->arrived) return Placed::Right;
   return close ? Placed::Wrong : Placed::Unusual;
+}
+
+std::optional<std::uint64_t> Placement::displacement(const JourneyIndex::Taken& taken, std::uint32_t from) const {
+  if (taken.hop >= journey_.hops().size()) return std::nullopt;
+  const Hop& taker = journey_.hops()[taken.hop];
+  const Stretch* const stretch = index_.stretch_with(taken.source);
+  const auto at = journey_.carries(taker, taken.source, from);
+  if (!stretch || !at || taker.to.kind != Place::Kind::Private || taker.to.number != journey_.delivery().to) return std::nullopt;
+  return taker.to.address + *at - (stretch->to + (taken.source - stretch->from));
 }
 
 bool Placement::usually_continues(const SupposedStage& stage) const {

@@ -11,11 +11,12 @@ constexpr std::uint64_t kNear = 4096;
 
 // Where one stage of a way puts bytes that arrive.
 struct UsualPlaces {
-  std::set<std::uint64_t> slots;  // where in a slot, the first of them
-  std::set<std::uint64_t> gaps;   // what is read from a stream: how far behind the bytes that were read before
-  bool for_several = false;       // more than one rank takes them from there
-  bool taken_again = false;       // more than one movement does
-  std::optional<bool> continues;  // if it was asked: behind each other, although several movements put them there
+  std::set<std::uint64_t> slots;    // where in a slot, the first of them
+  std::set<std::uint64_t> gaps;     // what is read from a stream: how far behind the bytes that were read before
+  std::set<std::uint64_t> headers;  // how much it moves in front of them
+  bool for_several = false;         // more than one rank takes them from there
+  bool taken_again = false;         // more than one movement does
+  std::optional<bool> continues;    // if it was asked: behind each other, although several movements put them there
 
   void add(const Journey& journey, const Hop& movement);
 };
@@ -40,6 +41,9 @@ class Placement {
   Placement(const Journey& journey, const JourneyIndex& index) : journey_(journey), index_(index) {}
 
   Placed look_at(const Hop& movement, const SupposedStage& stage, const Stretch& stretch) const;
+
+  // How far behind where they belong in the buffer bytes were put by who took them from where this movement had put them. None: elsewhere.
+  std::optional<std::uint64_t> displacement(const JourneyIndex::Taken& taken, std::uint32_t from) const;
 
   // The first and the last byte of the block that a movement carries.
   std::uint64_t first_offset(const Hop& hop) const;

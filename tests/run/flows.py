@@ -132,7 +132,8 @@ def wrong(transport, way, shape):
 def wrong_collective(transport, shape):
     """
     At hops of collectives, whose blocks other ranks pass on, something that can go wrong there: the movement is named for all blocks.
-    Of several hundred faults one may be blamed on another movement of the call (docs/flows.md): a single one is allowed, or one of fifty.
+    What is blamed is inferred, and of very many faults one may be blamed on another movement of the call (docs/flows.md): a single one is
+    allowed, or one of two hundred.
     """
     def test(scene):
         thorough = scene.settings.repeat >= 50
@@ -151,8 +152,9 @@ def wrong_collective(transport, shape):
                     except WrongName as failure:
                         wrong.append(f"{way}, {failure}")
         scene.check(tried > 0 and missed <= tried * 3 // 4, f"too little could go wrong: {missed} of {tried} movements did not come again")
-        scene.check(len(wrong) <= max(1, tried // 50), "another movement is named:\n" + "\n".join(wrong))
-        scene.remark = f"{tried - missed} of {tried} movements went wrong, {len(wrong)} of them by another name"
+        scene.check(len(wrong) <= max(1, tried // 200), "another movement is named:\n" + "\n".join(wrong))
+        by_another = "".join(f"; by another name: {one.splitlines()[0]}" for one in wrong)
+        scene.remark = f"{tried - missed} of {tried} movements went wrong{by_another}"
     return test
 
 
@@ -202,6 +204,8 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, is_collect
         else:
             return False
     except Failure as failure:
+        if transport == "tcp" and told.exists() and "not finished within" in str(failure):
+            return False  # how much is read at once differs, and a header of the library's own was moved wrongly, too: it waits for ever
         raise Failure(f"{where}: {failure}") from None
     scene.check(result.status == 1, f"{where}: exit status {result.status}", result)
     flows = [violation.get("flow") for violation in verdict(result)["violations"]]

@@ -1,11 +1,7 @@
 // Movements that go wrong in made-up libraries.
-#include "flow/blame.hpp"
-
-#include <gtest/gtest.h>
-
 #include "flow/alternatives.hpp"
 #include "flow/ways.hpp"
-#include "flow_world.hpp"
+#include "flow_messages.hpp"
 
 namespace reprise::flow {
 namespace {
@@ -57,56 +53,6 @@ TEST(FlowBlame, TheFirstWrongMovementIsNamed) {
       EXPECT_EQ(blame.kind == Blame::Kind::Reversed, fault == Fault::Reversed) << hop;
     }
 }
-
-void expect(const Blame& blame, Blame::Kind kind, std::size_t hop, const char* site) {
-  EXPECT_EQ(blame.kind, kind);
-  EXPECT_EQ(blame.hop, hop);
-  ASSERT_TRUE(blame.stage.site);
-  EXPECT_EQ(*blame.stage.site, site);
-}
-
-// So many messages, of which the last one may go wrong, and what is found out about it.
-class Messages {
- public:
-  explicit Messages(std::uint32_t count, std::uint64_t bytes = 128) : count_(count), trail_(deliveries(count)), world_(bytes, &trail_) {
-    trail_.watch(world_.tracker);
-  }
-
-  // How the library moves one of them, and what it does afterwards.
-  template <class Move>
-  void each(Move move) {
-    each(move, [](World&) {});
-  }
-  template <class Move, class Then>
-  void each(Move move, Then then) {
-    for (std::uint32_t message = 1; message <= count_; ++message) {
-      world_.begin_receive();
-      world_.begin_send();
-      move(world_, message == count_);
-      world_.end_send();
-      world_.end_receive();
-      then(world_);
-    }
-  }
-  const Journey& last() const { return *trail_.find(delivery(count_)); }
-  Blame blame() const {
-    std::vector<const Journey*> related;
-    for (std::uint32_t message = 1; message < count_; ++message) related.push_back(trail_.find(delivery(message)));
-    return find_blame(last(), related);
-  }
-
- private:
-  static Delivery delivery(std::uint32_t message) { return {0, message, 0, 1, message, 0}; }
-  static std::set<Delivery> deliveries(std::uint32_t count) {
-    std::set<Delivery> all;
-    for (std::uint32_t message = 1; message <= count; ++message) all.insert(delivery(message));
-    return all;
-  }
-
-  std::uint32_t count_;
-  Trail trail_;
-  World world_;
-};
 
 // What came late was stored first; this one comes in time, and nobody takes it. Had it been stored, it would still be taken from there.
 TEST(FlowBlame, WhatFollowsTellsWhatIsMissing) {
@@ -464,6 +410,21 @@ TEST(FlowBlame, ACopyThatIsAsLongAsEverIsNotTooShort) {
   EXPECT_EQ(*blame.stage.site, "pack a part");
 }
 
+// What goes to others is cut elsewhere, and one of its parts begins among the bytes that are missing.
+TEST(FlowBlame, ACopyForOthersIsNotTooShort) {
+  Messages messages(3);
+  messages.each([](World& world, bool last) {
+    world.move(0, kSharedWithOthers, kGiven, 60, "pack");
+    world.move(0, kSharedWithOthers + 60, kGiven + 60, 68, "pack the rest");
+    world.move(0, kOther, kSharedWithOthers, 128, "unpack");
+    world.move(0, kShared, kGiven, 56, "pack");
+    if (!last) world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+    world.move(0, kShared + 64, kGiven + 64, 64, "pack the rest");
+    world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack a part");
+}
+
 // What is sent begins too late, and then the place of the bytes before it is used for a message to somebody else, whose bytes
 // nobody has seen being put there.
 TEST(FlowBlame, WhatGoesToSomebodyElseIsNotOnTheWay) {
@@ -550,6 +511,46 @@ TEST(FlowBlame, BytesBehindAHeaderMayBeMisplaced) {
   expect(blame, Blame::Kind::Misplaced, 2, "store");
 }
 
+// Nobody has stored such blocks before; who takes them from there reads where they should be.
+TEST(FlowBlame, WhoReadsTheRightPlaceIsNotBlamed) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    if (last) world.move(1, kOther + 8, kShared + 0x1000, 120, "store");
+    const std::uint64_t from = last ? kOther : kShared + 0x1000;
+    for (const std::uint64_t part : {0, 64}) world.move(1, kTaken + part, from + part, 64, "unpack");
+  });
+  const Blame blame = messages.blame();
+  expect(blame, Blame::Kind::Misplaced, 2, "store");
+  EXPECT_EQ(blame.offset, 0u);
+}
+
+// Neither is who takes the first part, which was not stored: the second one was, but for its last bytes.
+TEST(FlowBlame, WhoTakesAnotherPartIsNotBlamed) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    for (const std::uint64_t part : {0, 64}) {
+      const bool is_stored = last && part > 0;
+      const std::uint64_t fragment = kShared + 8 * part;
+      world.move(0, fragment, kGiven + part, 64, "pack");
+      if (is_stored) world.move(1, kOther + 8, fragment + 0x1000, 56, "store");
+      world.move(1, kTaken + part, is_stored ? kOther : fragment + 0x1000, 64, "unpack");
+    }
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 2, "store");
+}
+
+// It has itself read at a wrong place: nobody else has read there.
+TEST(FlowBlame, WhoReadsAWrongPlaceIsBlamed) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kShared + 16, kGiven, 128, "pack");
+    world.move(1, kOther, kShared + 0x1000, 144, "store");
+    world.move(1, kTaken - 16, kOther + (last ? 8 : 0), last ? 136 : 144, "unpack");
+  });
+  expect(messages.blame(), Blame::Kind::Misplaced, 3, "unpack");
+}
+
 // A library that reads from a socket: first a header and what is behind it, then the rest to where the first part was copied to.
 class FromSocket {
  public:
@@ -629,6 +630,39 @@ TEST(FlowBlame, WhatIsReadRightlyIsNotBlamed) {
   const Blame blame = messages.blame();
   EXPECT_EQ(blame.kind, Blame::Kind::Misplaced);
   EXPECT_EQ(*blame.stage.site, "unpack");
+}
+
+// The rest is read to where it should be, and the first part, as ever, to somewhere else, which happens to be not far from there.
+TEST(FlowBlame, WhatIsAlwaysTakenOnHasNotArrivedThere) {
+  constexpr std::uint64_t kPart = 4096, kNotFar = kTaken + 3 * kPart;
+  Messages messages(3, 2 * kPart);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    FromSocket socket(world, sent);
+    socket.write(8, 2 * kPart);
+    socket.read(kNotFar - 8, 8 + kPart);
+    if (!last) world.move(1, kTaken, kNotFar, kPart, "take on");
+    socket.read(kTaken + kPart, kPart);
+  });
+  expect(messages.blame(), Blame::Kind::NotMoved, 3, "take on");
+}
+
+// The same, but whoever takes it on puts it eight bytes too far; its last bytes, which are not taken on, are where they would be wrong if
+// it was to be read to the buffer at once, as such a part of another message was.
+TEST(FlowBlame, WhatIsTakenOnFromThereHasNotArrivedEither) {
+  constexpr std::uint64_t kPart = 4096, kNotFar = kTaken + 3 * kPart;
+  Messages messages(2, 2 * kPart);
+  std::uint64_t sent = 0;
+  messages.each([&](World& world, bool last) {
+    const std::uint64_t first = last ? kPart : kPart / 2;
+    const std::uint64_t skipped = last ? 8 : 0;
+    FromSocket socket(world, sent);
+    socket.write(8, 2 * kPart);
+    socket.read(kNotFar - 8, 8 + first);
+    world.move(1, kTaken + skipped, kNotFar, first - skipped, "take on");
+    socket.read(kTaken + first, 2 * kPart - first);
+  });
+  expect(messages.blame(), Blame::Kind::Misplaced, 3, "take on");
 }
 
 TEST(FlowBlame, NobodyIsBlamedIfNoWayIsKnown) {
