@@ -124,10 +124,15 @@ int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recor
     more = monitor.heard_something() || !monitor.all_gone();
   }
   if (verdict && verdict->kind == Verdict::Kind::Lost) {
-    // How it ended is known to its launcher, which may be a little slower than the connection. So is its own end.
+    // How it ended is known to its launcher, which may be a little slower than the connection. So is its own end. What the launcher said
+    // before that is here already, but may not have been heard yet.
     const auto until = std::chrono::steady_clock::now() + 500ms;
-    while (!(status = job.poll()) && !monitor.end_of(verdict->rank) && std::chrono::steady_clock::now() < until)
+    for (bool more = true; more;) {
+      status = job.poll();
+      if (monitor.end_of(verdict->rank) || std::chrono::steady_clock::now() >= until) break;
       monitor.step(20ms);
+      more = !status || monitor.heard_something();
+    }
     if (status && WIFSIGNALED(*status)) verdict.reset();  // the rank went down with its launcher
   }
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);
