@@ -90,6 +90,7 @@ class Monitor {
   bool all_connected() const;
   bool any_connected() const;
   bool heard_something() const { return heard_; }  // in the last step
+  JobClock::Time job_time() const { return clock_.now(); }
   bool all_gone() const;                           // of those that were connected
   // How a rank's process ended (a wait status), if its launcher has said so.
   std::optional<int> end_of(std::uint32_t rank) const;

@@ -109,6 +109,17 @@ int interrupted_by(int signal) {
 
 }  // namespace
 
+std::optional<int> hear_how_it_ended(Job& job, Monitor& monitor, std::uint32_t rank) {
+  const auto until = monitor.job_time() + 500ms;
+  while (true) {
+    const std::optional<int> status = job.poll();
+    if (monitor.end_of(rank) || monitor.job_time() >= until) return status;
+    monitor.step(20ms);
+    // What the launcher said before it ended is here already, in some pieces.
+    if (status && !monitor.heard_something()) return status;
+  }
+}
+
 int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recorded& recorded,
                  const ReplayManners& how) {
   std::optional<int> status;
@@ -124,15 +135,7 @@ int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recor
     more = monitor.heard_something() || !monitor.all_gone();
   }
   if (verdict && verdict->kind == Verdict::Kind::Lost) {
-    // How it ended is known to its launcher, which may be a little slower than the connection. So is its own end. What the launcher said
-    // before that is here already, but may not have been heard yet.
-    const auto until = std::chrono::steady_clock::now() + 500ms;
-    for (bool more = true; more;) {
-      status = job.poll();
-      if (monitor.end_of(verdict->rank) || std::chrono::steady_clock::now() >= until) break;
-      monitor.step(20ms);
-      more = !status || monitor.heard_something();
-    }
+    status = hear_how_it_ended(job, monitor, verdict->rank);
     if (status && WIFSIGNALED(*status)) verdict.reset();  // the rank went down with its launcher
   }
   for (const std::string& warning : monitor.warnings()) say("warning: {}", warning);

@@ -18,6 +18,10 @@ struct ReplayManners {
 int watch_replay(Job& job, Monitor& monitor, const OpenTrace& trace, const Recorded& recorded,
                  const ReplayManners& how);
 
+// Of a rank that was lost: how it ended is known to its launcher, which may be a little slower than the connection. So is the launcher's own
+// end, which is returned if it has come.
+std::optional<int> hear_how_it_ended(Job& job, Monitor& monitor, std::uint32_t rank);
+
 // The same in a debugger: what the rank has to say is said, but nothing is ended. The debugger's exit status.
 int watch_debugger(Job& job, Monitor& monitor, const OpenTrace& trace);
 

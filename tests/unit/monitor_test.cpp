@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <chrono>
 
 #include "base/text.hpp"
+#include "cli/watch_replay.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -31,9 +33,12 @@ class Rank {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     hello_ = fmt::format("hello {} {} {} 1\n", parts.at(2), number, ranks);
+    ended_ = fmt::format("ended {} 1 {}\n", parts.at(2), SIGKILL);
   }
 
   const std::string& hello() const { return hello_; }
+  // What its launcher says, over a connection of its own, when a signal has ended it.
+  const std::string& ended() const { return ended_; }
   void say(const std::string& text) {
     EXPECT_EQ(::send(socket_.get(), text.data(), text.size(), 0), ssize_t(text.size()));
   }
@@ -44,6 +49,7 @@ class Rank {
  private:
   UniqueFd socket_;
   std::string hello_;
+  std::string ended_;
 };
 
 Monitor monitor_of(std::size_t ranks) {
@@ -119,6 +125,28 @@ TEST(Monitor, ARankThatIsGoneBeforeItsEndIsLost) {
   const auto verdict = verdict_of(monitor);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->kind, Verdict::Kind::Lost);
+}
+
+// The rank is seen to be gone first, and then its launcher has ended, too, before anybody listens to what that has said.
+TEST(Monitor, WhatALauncherSaidBeforeItEndedIsHeard) {
+  Monitor monitor = monitor_of(2);
+  Rank other(monitor, 1, 2);
+  other.say(other.hello());
+  {
+    Rank rank(monitor, 0, 2);
+    rank.say(rank.hello() + Rank::at(3, RankState::InCall));
+  }
+  const auto verdict = verdict_of(monitor);
+  ASSERT_TRUE(verdict);
+  ASSERT_EQ(verdict->kind, Verdict::Kind::Lost);
+  {
+    Rank launcher(monitor, 0, 2);
+    launcher.say(launcher.ended());
+  }
+  Job job = Job::start({{"/bin/true"}, {}, {}, {}});
+  job.wait();
+  EXPECT_TRUE(hear_how_it_ended(job, monitor, 0));
+  EXPECT_EQ(monitor.end_of(0), SIGKILL);
 }
 
 // On another node something else may listen at the loopback address.
