@@ -96,7 +96,6 @@ FlowFinding explain(const flow::Journey& journey, const Blame& blame, const std:
 // Reads the logs.
 void follow(flow::Trail& trail, const OpenTrace& trace, IntentionLogs& logs, const FlowSums& sums) {
   flow::Tracker tracker(trace.manifest.ranks);
-  trail.watch(tracker);
   tracker.tell(&trail);
   tracker.know(&sums.held);
   logs.follow(tracker);

@@ -177,7 +177,6 @@ int show_flow(const OpenTrace& trace, const std::string& call, std::uint64_t lim
     fail("show: --flow {}: no bytes of such a call were followed; reprise show --flow {} lists those that were", printable(call), asked.rank);
   flow::Tracker again(trace.manifest.ranks);
   flow::Trail trail(wanted);
-  trail.watch(again);
   again.tell(&trail);
   again.know(&held);
   IntentionLogs second = open_intention_logs(trace);

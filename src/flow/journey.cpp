@@ -139,15 +139,15 @@ const Hop* Trail::writer_of(const StrayWrite& written) const {
   return found == written_.end() || !found->second.by ? nullptr : &*found->second.by;
 }
 
-void Trail::ends(std::uint32_t operation, const TrackedOperation& what) {
+void Trail::ends(std::uint32_t operation, const TrackedOperation& what, const Tracker& tracker) {
   open_[what.rank].erase(operation);
   for (Journey& one : journeys_) {
     if (one.giver_number_ == operation) one.given_until_ = hops_.size();
-    if (one.taker_number_ == operation && !one.complete_) arrive(one, what);
+    if (one.taker_number_ == operation && !one.complete_) arrive(one, what, tracker);
   }
 }
 
-void Trail::arrive(Journey& journey, const TrackedOperation& taker) {
+void Trail::arrive(Journey& journey, const TrackedOperation& taker, const Tracker& tracker) {
   journey.taker_ = taker;
   const Delivery& wanted = journey.delivery_;
   if (!journey.giver_number_ || wanted.given >= journey.giver_.shape->gives.size() || wanted.taken >= taker.shape->takes.size()) return;
@@ -167,7 +167,7 @@ void Trail::arrive(Journey& journey, const TrackedOperation& taker) {
       journey.add({unit.begins + done, until - done, source + done, target + done, arrived, hop});
       done = until;
     };
-    for (const Labelled& one : tracker_->labels_at(taker.rank, target, unit.size)) {
+    for (const Labelled& one : tracker.labels_at(taker.rank, target, unit.size)) {
       add(one.at, false, kNoHop);
       const bool right = journey.is_of_giver(one.label.operation) && one.label.address == source + one.at;
       add(one.at + one.bytes, right, right ? one.label.hop : kNoHop);

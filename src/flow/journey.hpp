@@ -102,10 +102,9 @@ struct StrayWrite {
 class Trail : public HopWatcher {
  public:
   explicit Trail(const std::set<Delivery>& wanted, const std::set<StrayWrite>& written = {});
-  void watch(const Tracker& tracker) { tracker_ = &tracker; }
 
   void begins(std::uint32_t operation, const TrackedOperation& what) override;
-  void ends(std::uint32_t operation, const TrackedOperation& what) override;
+  void ends(std::uint32_t operation, const TrackedOperation& what, const Tracker& tracker) override;
   std::uint32_t moved(const Hop& hop) override;
 
   const Journey* find(const Delivery& delivery) const;
@@ -122,9 +121,8 @@ class Trail : public HopWatcher {
   void look_for_writers(const Hop& hop);
 
   bool matters(const Hop& hop) const;
-  void arrive(Journey& journey, const TrackedOperation& taker);
+  void arrive(Journey& journey, const TrackedOperation& taker, const Tracker& tracker);
 
-  const Tracker* tracker_ = nullptr;
   std::deque<Journey> journeys_;
   std::vector<Hop> hops_;
   std::map<StrayWrite, Watched> written_;

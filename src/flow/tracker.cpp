@@ -202,7 +202,7 @@ void Tracker::end(std::uint32_t rank, const Event& event) {
     one.shape = event.shape;
     one.taken_to = event.address;
   }
-  if (watcher_) watcher_->ends(number, one);
+  if (watcher_) watcher_->ends(number, one, *this);
   if (event.told.error != 0 || event.told.cancelled) return;
   // The bytes of a reduction come from arithmetic.
   for (std::size_t i = 0; i < one.shape->takes.size(); ++i) look_at_taken(one, i);

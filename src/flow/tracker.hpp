@@ -60,12 +60,15 @@ struct Hop {
   std::vector<Labelled> overwritten;  // that were where it writes
 };
 
+class Tracker;
+
 // Who wants to see every movement.
 class HopWatcher {
  public:
   virtual ~HopWatcher() = default;
   virtual void begins(std::uint32_t operation, const TrackedOperation& what) = 0;
-  virtual void ends(std::uint32_t operation, const TrackedOperation& what) = 0;
+  // `tracker` knows which bytes are where now.
+  virtual void ends(std::uint32_t operation, const TrackedOperation& what, const Tracker& tracker) = 0;
   // Its number, if it is kept; otherwise labels keep those that they have.
   virtual std::uint32_t moved(const Hop& hop) = 0;
 };

@@ -12,7 +12,6 @@ Blame blame_of(Fault fault, int hop) {
   const Delivery good{0, 1, 0, 1, 1, 0}, bad{0, 2, 0, 1, 2, 0};
   Trail trail({good, bad});
   World world(128, &trail);
-  trail.watch(world.tracker);
   for (int message = 1; message <= 3; ++message) {
     int number = 0;
     const auto move = [&](std::uint32_t rank, std::uint64_t to, std::uint64_t from, const char* function) {

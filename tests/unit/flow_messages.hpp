@@ -18,9 +18,7 @@ inline void expect(const Blame& blame, Blame::Kind kind, std::size_t hop, const 
 // So many messages, of which the last one may go wrong, and what is found out about it.
 class Messages {
  public:
-  explicit Messages(std::uint32_t count, std::uint64_t bytes = 128) : count_(count), trail_(deliveries(count)), world_(bytes, &trail_) {
-    trail_.watch(world_.tracker);
-  }
+  explicit Messages(std::uint32_t count, std::uint64_t bytes = 128) : count_(count), trail_(deliveries(count)), world_(bytes, &trail_) {}
 
   // How the library moves one of them, and what it does afterwards.
   template <class Move>
