@@ -83,8 +83,9 @@ def missed_calls(scene, transport):
 
 def visible(transport, shape):
     def test(scene):
-        for size in SIZES if scene.settings.repeat < 50 else MORE_SIZES:
-            few = shape == "blocks8" and size > 131072  # ten million copies are enough
+        thorough = scene.settings.repeat >= 50
+        for size in MORE_SIZES if thorough else SIZES:
+            few = shape == "blocks8" and size > (131072 if thorough else 4096)  # a million copies are enough, or ten
             result, _ = follow(scene, transport, "send" if few else "all", size, shape)
             scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
             flows = verdict(result)["flows"]
@@ -132,8 +133,7 @@ def wrong(transport, way, shape):
 def wrong_collective(transport, shape):
     """
     At hops of collectives, whose blocks other ranks pass on, something that can go wrong there: the movement is named for all blocks.
-    What is blamed is inferred, and of very many faults one may be blamed on another movement of the call (docs/flows.md): a single one is
-    allowed, or one of two hundred.
+    What is blamed is inferred, so all faults are tried, and those that are blamed on another movement are told together.
     """
     def test(scene):
         thorough = scene.settings.repeat >= 50
@@ -152,10 +152,27 @@ def wrong_collective(transport, shape):
                     except WrongName as failure:
                         wrong.append(f"{way}, {failure}")
         scene.check(tried > 0 and missed <= tried * 3 // 4, f"too little could go wrong: {missed} of {tried} movements did not come again")
-        scene.check(len(wrong) <= max(1, tried // 200), "another movement is named:\n" + "\n".join(wrong))
-        by_another = "".join(f"; by another name: {one.splitlines()[0]}" for one in wrong)
-        scene.remark = f"{tried - missed} of {tried} movements went wrong{by_another}"
+        scene.check(not wrong, f"of {tried - missed} faults, {len(wrong)} are blamed on another movement:\n" + "\n".join(wrong))
+        scene.remark = f"{tried - missed} of {tried} movements went wrong"
     return test
+
+
+def written_over(scene):
+    """A copy in the wrong direction, from memory where the library has had nothing yet: it is seen to write over what had come there."""
+    if scene.case.mpi != "openmpi":
+        raise Skip("needs Open MPI, which stores what comes early in memory of its own")
+    words = ("tcp", "allgather", 131072, "blocks64")
+    tried = 0
+    for _ in range(5):  # whether a block comes early is left to chance
+        result, trace = follow(scene, *words)
+        stored = [(went, number) for went, number in hops_of_one_call(scene, trace)
+                  if "pml_ob1" in went["hops"][number - 1]["module"] and went["hops"][number - 1]["carried"] > 60000]
+        for went, number in stored[:2]:
+            tried += break_hop(scene, *words, went, number, "direction", True)
+        if tried >= 2:
+            break
+    scene.check(tried > 0, "nothing went wrong")
+    scene.remark = f"{tried} copies went in the wrong direction"
 
 
 def hops_of_one_call(scene, trace):
@@ -320,4 +337,5 @@ def cases(mpi, repeat):
             + [Case("flows", mpi, f"wrong-{transport}-{way}-{shape}", wrong(transport, way, shape)) for transport, way, shape in broken]
             + [Case("flows", mpi, f"wrong-{transport}-collective-{shape}", wrong_collective(transport, shape)) for transport, shape in collective]
             + [Case("flows", mpi, what, hidden(what)) for what in ("hidden-copies", "hidden-sockets")]
-            + [Case("flows", mpi, "unknown", broken_behind), Case("flows", mpi, "written-behind", written_behind), Case("flows", mpi, "shown", shown)])
+            + [Case("flows", mpi, "unknown", broken_behind), Case("flows", mpi, "written-behind", written_behind), Case("flows", mpi, "written-over", written_over),
+               Case("flows", mpi, "shown", shown)])

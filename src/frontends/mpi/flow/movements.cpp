@@ -106,9 +106,9 @@ std::int64_t site_of(const void* caller) {
   return made;
 }
 
-bool may_carry(const void* from, std::size_t bytes) {
+bool may_have_some(const void* at, std::size_t bytes) {
   const Followed& all = followed();
-  return all.operations.has(from, bytes) || all.shared.has(from, bytes) || all.carried.has(from, bytes);
+  return all.operations.has(at, bytes) || all.shared.has(at, bytes) || all.carried.has(at, bytes);
 }
 
 // Bytes of operations may be there now.
@@ -123,7 +123,8 @@ void copies(void* to, const void* from, std::size_t bytes, const void* caller) {
   Followed& all = followed();
   const Spin spin(&all.lock);
   look_at_maps();
-  if (!may_carry(from, bytes) && !all.operations.has(to, bytes) && !all.shared.has(to, bytes)) return;
+  // What is put over such bytes matters, too: they are no longer there.
+  if (!may_have_some(from, bytes) && !may_have_some(to, bytes)) return;
   const std::int64_t site = site_of(caller);
   carries(to, bytes);
   const auto to_address = reinterpret_cast<std::uintptr_t>(to);
@@ -188,7 +189,7 @@ void transferred(IntentionRecord kind, const Stream& stream, Pieces pieces, std:
     bytes -= now;
     offset += now;
     // Clocks of two machines do not agree: then everything is logged, so that it is known what was written before it is read.
-    if (now == 0 || (kind == IntentionRecord::Sent && !which.leaves_machine && !may_carry(at, now))) continue;
+    if (now == 0 || (kind == IntentionRecord::Sent && !which.leaves_machine && !may_have_some(at, now))) continue;
     if (kind == IntentionRecord::Heard) carries(at, now);
     const std::int64_t site = site_of(caller);
     const LogLock lock;
