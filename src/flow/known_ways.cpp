@@ -33,6 +33,7 @@ KnownWays::KnownWays(const Journey& journey, const JourneyIndex& index, const st
     for (const Journey* const other : related)
       if ((is_early(*other) == is_early(journey)) == same && (is_collective ? known_.empty() : same || known_.empty())) learn(*other, other);
   learned_ = known_.size();
+  learn_takers();
   join_ways();
 }
 
@@ -110,6 +111,19 @@ bool KnownWays::is_for_several(const Journey& journey, const Takers& takers, con
   if (found == takers.end()) return false;
   if (journey.hops()[link.hop].to.kind == Place::Kind::Private) return found->second.ranks.size() > 1;
   return found->second.ranks.front() != journey.hops()[next.hop].rank;
+}
+
+// Nobody knows from this journey who else takes what is on its ways: others that go on in the same rank tell.
+void KnownWays::learn_takers() {
+  for (KnownWay& own : known_) {
+    for (std::size_t i = 0; !own.from && i + 1 < own.stages.size(); ++i)
+      for (const KnownWay& other : known_)
+        for (std::size_t k = 0; other.from && k + 1 < other.stages.size(); ++k) {
+          if (!is_same(other.stages[k], own.stages[i]) || other.stages[k + 1].rank != own.stages[i + 1].rank) continue;
+          own.usual[i].for_several = own.usual[i].for_several || other.usual[k].for_several;
+          own.usual[i].taken_again = own.usual[i].taken_again || other.usual[k].taken_again;
+        }
+  }
 }
 
 // Whole blocks and parts of blocks are often packed in different places of the same function, and unpacked, too: a way may

@@ -53,6 +53,7 @@ class KnownWays {
   using Takers = std::unordered_map<std::uint32_t, Taken>;  // by movement
   static Takers takers_in(const Journey& journey);
   static bool is_for_several(const Journey& journey, const Takers& takers, const Link& link, const Link& next);
+  void learn_takers();
   void join_ways();
   void leave_out_storing(const KnownWay& longer);
   bool ends_a_way(const Stage& stage) const;

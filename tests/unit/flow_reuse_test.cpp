@@ -26,6 +26,22 @@ TEST(FlowReuse, WhatIsLeftBehindSomethingShortIsNotTakenAgain) {
   expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack");
 }
 
+// What is packed once is sent to somebody else first. One message comes early, and is stored before it is unpacked, but not its last bytes.
+TEST(FlowReuse, WhatOthersTookFirstIsStillForThisOne) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    world.move(0, kForOthers, kGiven, 128, "pack");
+    world.move(0, kSharedWithOthers, kForOthers, 128, "send");
+    world.move(0, kLate, kSharedWithOthers, 128, "unpack");
+    world.move(0, kShared, kForOthers, 128, "send");
+    if (last) world.move(1, kOther, kShared + 0x1000, 120, "store");
+    world.move(1, kTaken, last ? kOther : kShared + 0x1000, 128, last ? "unpack what was stored" : "unpack");
+  });
+  const Blame blame = messages.blame();
+  expect(blame, Blame::Kind::NotMoved, 3, "store");
+  EXPECT_EQ(blame.offset, 120u);
+}
+
 // It is packed where the message to somebody else was, but not its last bytes; of what is left there some is right, by chance.
 TEST(FlowReuse, WhatIsLeftOfAMessageToOthersIsForThem) {
   Messages messages(2);
