@@ -15,16 +15,23 @@ setup:
 demo: build
 	examples/demo.sh $(BUILD)
 
-# All tests: about 40 minutes on 2 cores, beside the build.
+# All tests: about 40 minutes on 2 cores, beside the build. Those that need no machine of their own run side by side.
 check: build
+	$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target check-generators check-models check-explorer check-units
+	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3 --seed check
+
+.PHONY: check-generators check-models check-explorer check-units
+check-generators:
 	python3 -m unittest discover -s tests/generator
 	python3 tests/random/test_generate.py
+check-models:
 	python3 tests/model/test_model.py
 	python3 tests/model/test_against_mpi.py
+check-explorer:
 	python3 tests/model/test_explorer.py --build $(BUILD) --seeds 1-300,515,4542
 	python3 tests/model/test_windows.py --build $(BUILD) --seeds 1-60
+check-units:
 	ctest --test-dir $(BUILD) --output-on-failure
-	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3 --seed check
 
 # The same, repeated more often and for longer, and at other places each time.
 check-long: build
