@@ -50,6 +50,8 @@ std::string link_target(const std::string& link) {
   return size <= 0 ? "" : std::string(target, static_cast<std::size_t>(size));
 }
 
+std::string latest_link() { return fmt::format("{}/latest", kTraceHome); }
+
 void link_latest(const std::string& target) {
   const UniqueFd home = open_directory(kTraceHome);
   if (!home) return;
@@ -67,7 +69,7 @@ NewTrace finish(std::string path, bool in_home, bool created) {
   trace.absolute = absolute_path(path);
   trace.path = std::move(path);
   trace.in_home = in_home;
-  if (in_home) trace.latest_before = link_target(std::string(kTraceHome) + "/latest");
+  if (in_home) trace.latest_before = link_target(latest_link());
   trace.created = created;
   return trace;
 }
@@ -83,11 +85,10 @@ std::optional<std::uint32_t> rank_of(std::string_view name) {
 
 // The name that reprise.d/latest points at: a sibling and nothing else, whoever made the link.
 std::string latest_trace() {
-  const std::string link = std::string(kTraceHome) + "/latest";
-  const std::string name = link_target(link);
+  const std::string name = link_target(latest_link());
   if (name.empty()) fail("there is no trace in ./{}; record one: reprise record -- mpirun -n 4 ./app", kTraceHome);
   if (name.find('/') != std::string::npos || name == ".." || name == "." || name.size() > NAME_MAX)
-    fail("{} points out of its directory; name the trace instead", link);
+    fail("{} points out of its directory; name the trace instead", latest_link());
   return std::string(kTraceHome) + '/' + name;
 }
 
@@ -132,9 +133,8 @@ void discard(const NewTrace& trace) {
   ::unlinkat(trace.fd.get(), "notes", 0);
   ::unlinkat(trace.fd.get(), "room", 0);
   if (trace.created) ::rmdir(trace.absolute.c_str());
-  const std::string link = std::string(kTraceHome) + "/latest";
-  if (trace.in_home && link_target(link) == base_name(trace.path)) {
-    if (trace.latest_before.empty()) ::unlink(link.c_str());
+  if (trace.in_home && link_target(latest_link()) == base_name(trace.path)) {
+    if (trace.latest_before.empty()) ::unlink(latest_link().c_str());
     else link_latest(trace.latest_before);
   }
   if (trace.in_home) ::rmdir(kTraceHome);  // only if it is empty now
