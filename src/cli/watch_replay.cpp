@@ -110,10 +110,14 @@ int interrupted_by(int signal) {
 }  // namespace
 
 std::optional<int> hear_how_it_ended(Job& job, Monitor& monitor, std::uint32_t rank) {
+  // The job's clock advances in large steps, and stands still while somebody has stopped the launcher.
+  const auto began = std::chrono::steady_clock::now();
   const auto until = monitor.job_time() + 500ms;
   while (true) {
     const std::optional<int> status = job.poll();
-    if (monitor.end_of(rank) || monitor.job_time() >= until) return status;
+    const auto waited = std::chrono::steady_clock::now() - began;
+    const bool is_silent = waited >= 500ms && monitor.job_time() >= until && !monitor.heard_something();
+    if (monitor.end_of(rank) || is_silent || waited >= 10s) return status;
     monitor.step(20ms);
     // What the launcher said before it ended is here already, in some pieces.
     if (status && !monitor.heard_something()) return status;
