@@ -135,17 +135,11 @@ class Detective {
     if (stage + 1 >= way().size() || taken_->usual[stage].for_several || taken_->usual[stage].taken_again) return false;
     const std::size_t end = journey_.hops().size();
     bool is_taken = false;
-    const auto taken = index_.taken_from(hop);
-    const auto was_taken_before = [&](const JourneyIndex::Taken& one) {
-      return std::any_of(taken.begin(), taken.end(), [&](const JourneyIndex::Taken& other) {
-        return other.hop < one.hop && other.source <= one.source && one.source - other.source < other.bytes;
-      });
-    };
-    for (const JourneyIndex::Taken& one : taken) {
+    for (const JourneyIndex::Taken& one : index_.taken_from(hop)) {
       const bool too_late = one.hop >= end;
       if (!too_late && !is_of(one.hop, stage + 1)) continue;
       if (too_late && !(journey_.is_given_at(one.hop) && is_same(stage_of_hop(journey_.later_hops()[one.hop - end]), way()[stage + 1]))) continue;
-      if (!too_late && leads_on(stage + 1, static_cast<std::uint32_t>(one.hop), one.source) && !was_taken_before(one)) return false;
+      if (!too_late && leads_on(stage + 1, static_cast<std::uint32_t>(one.hop), one.source) && !one.again) return false;
       is_taken = is_taken || (one.source <= source && source - one.source < one.bytes);
     }
     return is_taken;
@@ -306,7 +300,8 @@ class Detective {
                              other.from.address + journey_.first_at(other).value_or(0) == place.address + (first - stretch.offset);
       if ((!before_it && !behind_it) || known_.usually_carries(numbers_[stage], first, last)) return false;
       const auto number = static_cast<std::uint32_t>(&other - hops.data());
-      return leads_on(stage, number, stretch.from) && !is_for_others(stage, number, journey_.first_label(other)->label.address);
+      const std::uint64_t carried = journey_.first_label(other)->label.address;
+      return leads_on(stage, number, carried) && !is_for_others(stage, number, carried);
     });
     accuse(Blame::Kind::NotMoved, stage, nearest(stage, stretch), stretch);
     if (before != kNoHop) found_.blame.before = &hops[before];

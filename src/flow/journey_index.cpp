@@ -1,6 +1,7 @@
 #include "flow/journey_index.hpp"
 
 #include <algorithm>
+#include <queue>
 
 namespace reprise::flow {
 
@@ -30,6 +31,7 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
     take_from(journey, hop, behind++);
     if (hop.from.kind == Place::Kind::Stream) readers_[{hop.from.kind, hop.from.number}].insert(hop.rank);  // it has only one
   }
+  for (auto& [_, taken] : taken_) find_again(taken);
   for (Pieces& one : carried_)
     std::stable_sort(one.pieces.begin(), one.pieces.end(), [](const Carried& a, const Carried& b) { return a.source < b.source; });
   for (const Stretch& one : journey.stretches()) by_source_.push_back(&one);
@@ -39,6 +41,23 @@ JourneyIndex::JourneyIndex(const Journey& journey) {
 void JourneyIndex::take_from(const Journey& journey, const Hop& hop, std::size_t number) {
   for (const Labelled& one : hop.labels)
     if (one.label.hop != kNoHop && journey.is_of_giver(one.label.operation)) taken_[one.label.hop].push_back({one.label.address, one.bytes, hop.rank, number});
+}
+
+void JourneyIndex::find_again(std::vector<Taken>& taken) {
+  if (taken.size() < 2) return;
+  std::vector<Taken*> by_source;
+  for (Taken& one : taken) by_source.push_back(&one);
+  std::stable_sort(by_source.begin(), by_source.end(), [](const Taken* a, const Taken* b) { return a->source < b->source; });
+  // Those that have what is looked at, or did: the earliest movement is on top.
+  const auto is_later = [](const Taken* a, const Taken* b) { return a->hop > b->hop; };
+  std::priority_queue<const Taken*, std::vector<const Taken*>, decltype(is_later)> having(is_later);
+  for (auto first = by_source.begin(); first != by_source.end();) {
+    const std::uint64_t source = (*first)->source;
+    const auto last = std::find_if(first, by_source.end(), [&](const Taken* one) { return one->source != source; });
+    for (auto one = first; one != last; ++one) having.push(*one);
+    while (source - having.top()->source >= having.top()->bytes) having.pop();
+    for (; first != last; ++first) (*first)->again = having.top()->hop < (*first)->hop;
+  }
 }
 
 std::optional<bool> JourneyIndex::is_taken_by(std::uint32_t rank, std::uint32_t hop, bool is_shared, std::uint64_t source) const {

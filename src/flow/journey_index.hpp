@@ -32,6 +32,7 @@ class JourneyIndex {
     std::uint64_t bytes = 0;
     std::uint32_t rank = 0;
     std::size_t hop = 0;  // by this one; those behind the last one of the journey were after it
+    bool again = false;   // its first byte was taken before
   };
 
   explicit JourneyIndex(const Journey& journey);
@@ -102,6 +103,7 @@ class JourneyIndex {
   std::vector<std::vector<std::uint32_t>> hops_of_;  // the same
   inline static const std::vector<std::uint32_t> kNone;
   void take_from(const Journey& journey, const Hop& hop, std::size_t number);
+  static void find_again(std::vector<Taken>& taken);
 
   std::unordered_map<std::uint32_t, std::vector<Taken>> taken_;  // by the movement from whose place it was taken, also after the journey
   std::vector<const Stretch*> by_source_;

@@ -409,19 +409,21 @@ TEST(FlowBlame, ACopyThatIsAsLongAsEverIsNotTooShort) {
   EXPECT_EQ(*blame.stage.site, "pack a part");
 }
 
-// What goes to others is cut elsewhere, and one of its parts begins among the bytes that are missing.
+// What goes to others is cut elsewhere, and one of its parts begins among the bytes that are missing. All may go through the same memory.
 TEST(FlowBlame, ACopyForOthersIsNotTooShort) {
-  Messages messages(3);
-  messages.each([](World& world, bool last) {
-    world.move(0, kSharedWithOthers, kGiven, 60, "pack");
-    world.move(0, kSharedWithOthers + 60, kGiven + 60, 68, "pack the rest");
-    world.move(0, kOther, kSharedWithOthers, 128, "unpack");
-    world.move(0, kShared, kGiven, 56, "pack");
-    if (!last) world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
-    world.move(0, kShared + 64, kGiven + 64, 64, "pack the rest");
-    world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
-  });
-  expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack a part");
+  for (const std::uint64_t for_others : {kSharedWithOthers, kShared + 0x400}) {
+    Messages messages(3);
+    messages.each([&](World& world, bool last) {
+      world.move(0, for_others, kGiven, 60, "pack");
+      world.move(0, for_others + 60, kGiven + 60, 68, "pack the rest");
+      world.move(0, kOther, for_others, 128, "unpack");
+      world.move(0, kShared, kGiven, 56, "pack");
+      if (!last) world.move(0, kShared + 56, kGiven + 56, 8, "pack a part");
+      world.move(0, kShared + 64, kGiven + 64, 64, "pack the rest");
+      world.move(1, kTaken, kShared + 0x1000, 128, "unpack");
+    });
+    expect(messages.blame(), Blame::Kind::NotMoved, 1, "pack a part");
+  }
 }
 
 // What is sent begins too late, and then the place of the bytes before it is used for a message to somebody else, whose bytes
