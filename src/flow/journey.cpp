@@ -143,6 +143,7 @@ void Trail::ends(std::uint32_t operation, const TrackedOperation& what, const Tr
   open_[what.rank].erase(operation);
   for (Journey& one : journeys_) {
     if (one.giver_number_ == operation) one.given_until_ = hops_.size();
+    if (one.giver_number_ && what.is_together_with(one.giver_)) one.member_until_.emplace(what.rank, hops_.size());
     if (one.taker_number_ == operation && !one.complete_) arrive(one, what, tracker);
   }
 }

@@ -52,12 +52,18 @@ class Journey {
   const LoggedBlock& taken() const { return taker_.shape->takes[delivery_.taken]; }
   std::uint64_t bytes() const;
   const std::vector<Stretch>& stretches() const { return stretches_; }
+  const Hop& hop(std::uint32_t number) const { return (*hops_)[number]; }
   // Up to its end.
   std::span<const Hop> hops() const { return {hops_->data(), hops_end_}; }
   // What else was watched, after it.
   std::span<const Hop> later_hops() const { return {hops_->data() + hops_end_, hops_->size() - hops_end_}; }
   // Has the call that gave the block not returned when this one came?
   bool is_given_at(std::size_t hop) const { return hop < given_until_; }
+  // And in another rank of the same collective, which passes the block on to others when its giver may have returned: had that one's call not?
+  bool is_passed_on_at(std::size_t hop, std::uint32_t by) const {
+    const auto found = member_until_.find(by);
+    return hop < (found == member_until_.end() ? given_until_ : found->second);
+  }
   // The first one since it began: what was moved before, perhaps from the same buffer, is not its.
   std::uint32_t first_hop() const { return hops_begin_; }
   bool is_of_giver(std::uint32_t operation) const { return aliases_.contains(operation); }
@@ -87,6 +93,7 @@ class Journey {
   std::uint32_t hops_begin_ = 0;
   std::size_t hops_end_ = 0;
   std::size_t given_until_ = SIZE_MAX;
+  std::map<std::uint32_t, std::size_t> member_until_;  // of a collective: the same, by rank
 };
 
 // A byte that a call should not have written, and who did.

@@ -86,21 +86,22 @@ std::map<std::uint32_t, KnownWays::Extent> KnownWays::extents_in(const Journey& 
   return extents;
 }
 
-// Who takes something from where it was moved to, also when the block has long arrived. After its call has returned, such places are
-// used for other blocks, and what is left of this one there is moved again.
+// Who takes something from where it was moved to, also when the block has long arrived. After the call of whoever has moved it there has
+// returned, such places are used for other blocks, and what is left of this one there is moved again.
 KnownWays::Takers KnownWays::takers_in(const Journey& journey) {
   Takers takers;
   std::size_t number = 0;
   for (const auto hops : {journey.hops(), journey.later_hops()})
     for (const Hop& hop : hops) {
-      const bool is_given = journey.is_given_at(number++);
       for (const Labelled& one : hop.labels) {
         if (one.label.hop == kNoHop || !journey.is_of_giver(one.label.operation)) continue;
         auto& [ranks, source, times] = takers[one.label.hop];
         if (ranks.empty()) source = one.label.address + one.bytes - 1;  // not the first one: what is short may have some of these behind it
-        if (is_given && one.label.address <= source && source - one.label.address < one.bytes) ++times;
+        const bool is_passed_on = journey.is_passed_on_at(number, journey.hop(one.label.hop).rank);
+        if (is_passed_on && one.label.address <= source && source - one.label.address < one.bytes) ++times;
         if (std::find(ranks.begin(), ranks.end(), hop.rank) == ranks.end()) ranks.push_back(hop.rank);
       }
+      ++number;
     }
   return takers;
 }
@@ -113,12 +114,13 @@ bool KnownWays::is_for_several(const Journey& journey, const Takers& takers, con
   return found->second.ranks.front() != journey.hops()[next.hop].rank;
 }
 
-// Nobody knows from this journey who else takes what is on its ways: others that go on in the same rank tell.
+// Nobody knows from this journey who else takes what is on its ways: others that go on in the same rank tell, or one of its own that
+// others have gone, too.
 void KnownWays::learn_takers() {
   for (KnownWay& own : known_) {
     for (std::size_t i = 0; !own.from && i + 1 < own.stages.size(); ++i)
       for (const KnownWay& other : known_)
-        for (std::size_t k = 0; other.from && k + 1 < other.stages.size(); ++k) {
+        for (std::size_t k = 0; k + 1 < other.stages.size(); ++k) {
           if (!is_same(other.stages[k], own.stages[i]) || other.stages[k + 1].rank != own.stages[i + 1].rank) continue;
           own.usual[i].for_several = own.usual[i].for_several || other.usual[k].for_several;
           own.usual[i].taken_again = own.usual[i].taken_again || other.usual[k].taken_again;

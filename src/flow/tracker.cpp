@@ -218,8 +218,8 @@ std::optional<std::uint32_t> Tracker::giver_of(const TrackedOperation& taker, st
     const TrackedOperation& one = operation(number);
     if (shape.form == IntentionForm::Collective) {
       const int peer = shape.takes[block].peer;
-      return one.shape->form == IntentionForm::Collective && one.shape->group->uid == shape.group->uid && one.number == taker.number && peer >= 0 &&
-             static_cast<std::size_t>(peer) < peers.size() && static_cast<std::uint32_t>(peers[static_cast<std::size_t>(peer)]) == one.rank;
+      return one.is_together_with(taker) && peer >= 0 && static_cast<std::size_t>(peer) < peers.size() &&
+             static_cast<std::uint32_t>(peers[static_cast<std::size_t>(peer)]) == one.rank;
     }
     const auto& theirs = one.shape->group->peers();
     return one.shape->sends() && one.shape->dest >= 0 && static_cast<std::size_t>(one.shape->dest) < theirs.size() &&

@@ -31,6 +31,11 @@ struct TrackedOperation {
   bool delivered = false;    // a message: all its bytes were seen to arrive somewhere
   bool received = false;     // some were
 
+  // Are both calls of one collective?
+  bool is_together_with(const TrackedOperation& other) const {
+    constexpr auto kForm = trace::IntentionForm::Collective;
+    return shape->form == kForm && other.shape->form == kForm && shape->group->uid == other.shape->group->uid && number == other.number;
+  }
   std::uint64_t given_at(std::size_t block) const {
     return given_from + static_cast<std::uint64_t>(shape->gives[block].place - shape->gives[0].place);
   }

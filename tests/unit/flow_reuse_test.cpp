@@ -42,6 +42,26 @@ TEST(FlowReuse, WhatOthersTookFirstIsStillForThisOne) {
   EXPECT_EQ(blame.offset, 120u);
 }
 
+// The same in two halves, of which one came in time: that way is known from others, and the one that was stored is not.
+TEST(FlowReuse, WhatOthersTookFirstIsStillForThisOneInParts) {
+  Messages messages(2);
+  messages.each([](World& world, bool last) {
+    for (const std::uint64_t half : {0, 64}) {
+      const bool is_stored = last && half > 0;
+      const std::uint64_t place = kForOthers + half, slot = kShared + 2 * half;
+      world.move(0, place, kGiven + half, 64, "pack");
+      world.move(0, kSharedWithOthers + half, place, 64, "send");
+      world.move(0, kLate + half, kSharedWithOthers + half, 64, "unpack");
+      world.move(0, slot, place, 64, "send");
+      if (is_stored) world.move(1, kOther, slot + 0x1000, 60, "store");
+      world.move(1, kTaken + half, is_stored ? kOther : slot + 0x1000, 64, is_stored ? "unpack what was stored" : "unpack");
+    }
+  });
+  const Blame blame = messages.blame();
+  expect(blame, Blame::Kind::NotMoved, 3, "store");
+  EXPECT_EQ(blame.offset, 124u);
+}
+
 // It is packed where the message to somebody else was, but not its last bytes; of what is left there some is right, by chance.
 TEST(FlowReuse, WhatIsLeftOfAMessageToOthersIsForThem) {
   Messages messages(2);

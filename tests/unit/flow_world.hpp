@@ -1,4 +1,4 @@
-// Two ranks with a made-up library between them, for what follows bytes.
+// Ranks with a made-up library between them, for what follows bytes.
 #pragma once
 
 #include <set>
@@ -13,10 +13,10 @@ using trace::IntentionRecord;
 
 inline constexpr std::uint64_t kGiven = 0x10000, kTaken = 0x20000, kShared = 0x70000, kSharedWithOthers = 0x80000, kOther = 0x40000;
 
-// Two ranks, and messages of `bytes` bytes from rank 0 to rank 1.
+// Messages of `bytes` bytes from rank 0 to rank 1, or broadcasts from rank 0.
 class World {
  public:
-  explicit World(std::uint64_t bytes, HopWatcher* watcher = nullptr) : tracker(2), bytes_(bytes) {
+  explicit World(std::uint64_t bytes, HopWatcher* watcher = nullptr, std::uint32_t ranks = 2) : tracker(ranks), bytes_(bytes), posts_(ranks) {
     tracker.tell(watcher);
     type_.tree.made = engine::TypeTree::Made::Named;
     type_.tree.name = "MPI_BYTE";
@@ -24,7 +24,7 @@ class World {
     type_.tree.extent = 1;
     type_.flat = engine::flatten(type_.tree, 10);
     group_.uid = 1;
-    group_.local = {0, 1};
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) group_.local.push_back(static_cast<int>(rank));
     place_ = "MPI_Send|||";
     send_.form = IntentionForm::Send;
     send_.dest = 1;
@@ -32,11 +32,13 @@ class World {
     receive_.form = IntentionForm::Receive;
     receive_.source = 0;
     receive_.takes = {{0, bytes, &type_, 0}};
-    for (LoggedShape* const shape : {&send_, &receive_}) {
+    root_.gives = send_.gives;
+    member_.takes = receive_.takes;
+    for (LoggedShape* const shape : {&send_, &receive_, &root_, &member_}) {
       shape->place = &place_;
       shape->group = &group_;
     }
-    for (const std::uint32_t rank : {0u, 1u}) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       Event process;
       process.kind = IntentionRecord::Process;
       process.movement.process = 100 + rank;
@@ -53,6 +55,11 @@ class World {
     }
   }
 
+  void begin_broadcast() {
+    begin(0, root_, kGiven, 0);
+    for (std::uint32_t rank = 1; rank < posts_.size(); ++rank) begin(rank, member_, 0, kTaken);
+  }
+  void end_broadcast(std::uint32_t rank) { end(rank, {}); }
   void begin_send() { begin(0, send_, kGiven, 0); }
   void begin_receive() { begin(1, receive_, 0, kTaken); }
   void end_send() { end(0, {}); }
@@ -102,9 +109,9 @@ class World {
   LoggedType type_;
   LoggedGroup group_;
   std::string place_;
-  LoggedShape send_, receive_;
+  LoggedShape send_, receive_, root_, member_;
   inline static std::set<std::string> sites_;  // what is found points into it
-  std::uint64_t posts_[2] = {0, 0};
+  std::vector<std::uint64_t> posts_;
 };
 
 }  // namespace reprise::flow
