@@ -123,10 +123,11 @@ void copies(void* to, const void* from, std::size_t bytes, const void* caller) {
   Followed& all = followed();
   const Spin spin(&all.lock);
   look_at_maps();
+  const bool brings = may_have_some(from, bytes) || all.operations.has(to, bytes) || all.shared.has(to, bytes);
   // What is put over such bytes matters, too: they are no longer there.
-  if (!may_have_some(from, bytes) && !may_have_some(to, bytes)) return;
+  if (!brings && !all.carried.has(to, bytes)) return;
   const std::int64_t site = site_of(caller);
-  carries(to, bytes);
+  if (brings) carries(to, bytes);
   const auto to_address = reinterpret_cast<std::uintptr_t>(to);
   const auto from_address = reinterpret_cast<std::uintptr_t>(from);
   const LogLock lock;
