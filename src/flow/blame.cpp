@@ -39,16 +39,23 @@ class Detective {
  private:
   void look_at(const Stretch& one) {
     look_where_it_should_be(one);
+    Finding best = likeliest(one, true);
+    if (!best.way) best = likeliest(one, false);
+    if (best.blame.kind == Blame::Kind::NotMoved && !best.is_usual && !best.borders) look_where_its_part_is_moved(best, one);
+    // The earliest movement counts: what comes later only carries on what it was given.
+    if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
+  }
+
+  Finding likeliest(const Stretch& one, bool as_usual) {
     Finding best;
     for (KnownWay& way : known_.all()) {
       if (way.is_joined && best.is_sure() && best.gone >= way.stages.size()) continue;
+      if (as_usual && !known_.may_go(way, one.offset)) continue;
       take(way);
       follow(one);
       if (!best.way || found_.rank() > best.rank()) best = found_;
     }
-    if (best.blame.kind == Blame::Kind::NotMoved && !best.is_usual && !best.borders) look_where_its_part_is_moved(best, one);
-    // The earliest movement counts: what comes later only carries on what it was given.
-    if (best.way && (!chosen_.way || best.is_before(chosen_))) chosen_ = best;
+    return best;
   }
 
   // On a way that no block of this kind has gone, it is a movement of the rest of the block that is missing. This part of other blocks may be
@@ -58,7 +65,7 @@ class Detective {
     const std::uint32_t next = next_rank(best.way->stages, best.blame.hop - 1);
     const Stage* found = nullptr;
     for (const KnownWay& way : known_.all()) {
-      if (way.is_joined || !has_part(way, stretch.offset)) continue;
+      if (way.is_joined || !has_part(way.parts, stretch.offset)) continue;
       for (std::size_t i = 0; i < way.stages.size(); ++i) {
         const Stage& stage = way.stages[i];
         if (is_same(stage, best.blame.stage)) return;
@@ -68,10 +75,6 @@ class Detective {
     if (!found) return;
     best.blame.stage = *found;
     best.blame.movement = nullptr;
-  }
-
-  static bool has_part(const KnownWay& way, std::uint64_t offset) {
-    return std::any_of(way.parts.begin(), way.parts.end(), [&](const auto& part) { return part.first <= offset && offset < part.second; });
   }
 
   const std::vector<Stage>& way() const { return taken_->stages; }
@@ -164,7 +167,7 @@ class Detective {
   void follow(const Stretch& stretch) {
     find_chain(stretch.from);
     found_.gone = chain_.size();
-    found_.is_usual = has_part(*taken_, stretch.offset);
+    found_.is_usual = has_part(taken_->parts, stretch.offset);
     std::uint32_t before = kNoHop;
     for (std::size_t stage = 0; stage < way().size(); ++stage) {
       if (stage == chain_.size()) return stops_before(stage, stretch, before);

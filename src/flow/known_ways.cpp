@@ -12,6 +12,18 @@ constexpr std::size_t kMostKnown = 256;
 
 bool is_early(const Journey& journey) { return journey.taker().order < journey.giver().order; }
 
+bool is_collective(const Journey& journey) { return journey.taker().shape->form == trace::IntentionForm::Collective; }
+
+bool are_same_calls(const Journey& one, const Journey& other) {
+  return one.giver().shape == other.giver().shape && one.taker().shape == other.taker().shape && one.delivery().given == other.delivery().given &&
+         one.delivery().taken == other.delivery().taken;
+}
+
+void add_part(Parts& parts, const Stretch& one) {
+  if (!parts.empty() && parts.back().second == one.offset) parts.back().second += one.bytes;
+  else parts.emplace_back(one.offset, one.offset + one.bytes);
+}
+
 bool are_same(const std::vector<Stage>& one, const std::vector<Stage>& other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(), is_same);
 }
@@ -22,16 +34,16 @@ KnownWays::KnownWays(const Journey& journey, const JourneyIndex& index, const st
   learn(journey, nullptr);
   // Whether a message had to wait for its receive decides how it goes. Of a collective nobody knows, and other ranks pass on what goes
   // from and to others.
-  const bool is_collective = journey.taker().shape->form == trace::IntentionForm::Collective;
+  const bool has_routes = is_collective(journey);
   const auto is_between_them = [&](const Journey* other) {
     return other->delivery().from == journey.delivery().from && other->delivery().to == journey.delivery().to;
   };
-  if (is_collective)
+  if (has_routes)
     for (const Journey* const other : related)
       if (is_between_them(other)) learn(*other, other);
   for (const bool same : {true, false})
     for (const Journey* const other : related)
-      if ((is_early(*other) == is_early(journey)) == same && (is_collective ? known_.empty() : same || known_.empty())) learn(*other, other);
+      if ((is_early(*other) == is_early(journey)) == same && (has_routes ? known_.empty() : same || known_.empty())) learn(*other, other);
   learned_ = known_.size();
   learn_takers();
   join_ways();
@@ -41,6 +53,7 @@ void KnownWays::learn(const Journey& journey, const Journey* from) {
   std::map<std::uint32_t, Extent> extents;
   if (from) extents = extents_in(journey);
   const Takers takers = from ? takers_in(journey) : Takers();  // what went wrong may be taken by anybody
+  const bool is_of_same_calls = from && is_collective(*from) && are_same_calls(*from, journey_);
   std::size_t looked_at = 0;
   for (const Stretch& one : journey.stretches()) {
     if (!one.arrived || looked_at++ >= kMostArrived) continue;
@@ -60,9 +73,8 @@ void KnownWays::learn(const Journey& journey, const Journey* from) {
       known_.push_back({stages, std::vector<UsualPlaces>(stages.size()), from});
       known = std::prev(known_.end());
     }
-    auto& parts = known->parts;
-    if (!parts.empty() && parts.back().second == one.offset) parts.back().second += one.bytes;
-    else parts.emplace_back(one.offset, one.offset + one.bytes);
+    add_part(known->parts, one);
+    if (is_of_same_calls) add_part(routes_[route_of(*known)], one);
     for (std::size_t i = 0; i < links.size(); ++i) {
       known->usual[i].add(journey, journey.hops()[links[i].hop]);
       if (i + 1 < links.size() && is_for_several(journey, takers, links[i], links[i + 1])) known->usual[i].for_several = true;
@@ -70,6 +82,22 @@ void KnownWays::learn(const Journey& journey, const Journey* from) {
       if (from) (i + 1 < links.size() ? extents_ : last_extents_)[index_.number_of(stages[i])].insert(extents[links[i].hop]);
     }
   }
+}
+
+KnownWays::Route KnownWays::route_of(const KnownWay& way) const {
+  Route route = {journey_.delivery().from};
+  const auto add = [&](std::uint32_t rank) {
+    if (route.back() != rank) route.push_back(rank);
+  };
+  for (const Stage& stage : way.stages) add(stage.rank);
+  add(journey_.delivery().to);
+  return route;
+}
+
+bool KnownWays::may_go(const KnownWay& way, std::uint64_t offset) const {
+  if (std::none_of(routes_.begin(), routes_.end(), [&](const auto& one) { return has_part(one.second, offset); })) return true;
+  const auto found = routes_.find(route_of(way));
+  return found != routes_.end() && has_part(found->second, offset);
 }
 
 // By movement.

@@ -7,12 +7,18 @@
 
 namespace reprise::flow {
 
+// Of a block, from and to.
+using Parts = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+inline bool has_part(const Parts& parts, std::uint64_t offset) {
+  return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.first <= offset && offset < part.second; });
+}
+
 struct KnownWay {
   std::vector<Stage> stages;
   std::vector<UsualPlaces> usual;  // by stage
   const Journey* from = nullptr;   // whose bytes have gone it; null: of the same block
   bool is_joined = false;          // made of others; no byte has arrived by it
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts{};  // of the block, from and to, that have come by it
+  Parts parts{};  // that have come by it
 };
 
 class KnownWays {
@@ -25,6 +31,10 @@ class KnownWays {
   // Adds ways that begin as the first byte of this stretch was seen to go, as far as it went or less, and end as known ones do: a rank
   // that passes bytes on may store them first, or not, as chance will have it.
   void continue_from(const Stretch& stretch);
+
+  // Which ranks pass on a part of a block is up to the algorithm, and the same in each of these calls: whether one of them stores it first,
+  // or where in the library, is not. Can a byte at this offset have gone this way? Nobody knows until others have come by these calls.
+  bool may_go(const KnownWay& way, std::uint64_t offset) const;
 
   // Do movements of this stage carry just these bytes of other blocks, from the first to the last?
   bool usually_carries(std::uint32_t stage, std::uint64_t first, std::uint64_t last) const {
@@ -43,7 +53,9 @@ class KnownWays {
     const auto known = extents.find(stage);
     return known != extents.end() && known->second.contains(one);
   }
+  using Route = std::vector<std::uint32_t>;  // ranks, from the one that gives to the one that takes
   void learn(const Journey& journey, const Journey* from);
+  Route route_of(const KnownWay& way) const;
   static std::map<std::uint32_t, Extent> extents_in(const Journey& journey);
   struct Taken {
     std::vector<std::uint32_t> ranks;  // that take something from there, the first one first
@@ -70,6 +82,7 @@ class KnownWays {
   const JourneyIndex& index_;
   std::deque<KnownWay> known_;
   std::size_t learned_ = 0;  // the first ones, on which bytes have arrived
+  std::map<Route, Parts> routes_;   // of other blocks of the same calls
   Extents extents_, last_extents_;  // of other blocks: where they pass, and where they arrive
 };
 

@@ -76,10 +76,7 @@ TEST(FlowTracker, TheMemoryOfAnotherProcess) {
   World world(100);
   world.begin_receive();
   world.begin_send();
-  Event event = world.transfer(IntentionRecord::Pulled, kTaken, 0, 100, "");
-  event.movement.from = kGiven;
-  event.movement.process = 100;
-  world.tracker.add(1, event);
+  world.pull(1, kTaken, 0, kGiven, 100);
   world.end_receive();
   EXPECT_EQ(world.followed(), 100u);
 }

@@ -83,6 +83,14 @@ class World {
     event.movement.stream = &*sites_.insert(stream).first;
     return event;
   }
+  // From memory of another rank.
+  void pull(std::uint32_t rank, std::uint64_t to, std::uint32_t owner, std::uint64_t from, std::uint64_t bytes) {
+    Event event = transfer(IntentionRecord::Pulled, to, 0, bytes, "");
+    event.movement.site = &*sites_.insert("pull").first;
+    event.movement.from = from;
+    event.movement.process = 100 + owner;
+    tracker.add(rank, event);
+  }
   std::uint64_t followed() const { return tracker.followed().empty() ? 0 : tracker.followed().begin()->second.followed; }
 
   Tracker tracker;
