@@ -47,13 +47,17 @@ bool SeenMemory::hear() {
   while (touches_->take(touch)) {
     complete_stores(touch.origin);
     if (touch.size > 0) {
-      open_.push_back({touch});
+      open_.push_back({.touch = touch});
       has_stores_ |= touch.number == kStore;
       continue;
     }
-    for (Open& one : open_)
-      if (one.touch.origin == touch.origin && one.touch.number <= touch.number) one.is_complete = true;
+    for (Open& one : open_) {
+      if (one.touch.origin != touch.origin || one.touch.number > touch.number) continue;
+      if (touch.begin == 0) one.is_complete = true;
+      else if (one.fence == 0) one.fence = touch.begin;
+    }
   }
+  for (Open& one : open_) one.is_complete |= one.fence != 0 && one.fence <= fences_;
   everything_ |= touches_->take_lost();
   const bool has_news = everything_ || open_.size() > before;
   // A program that only loads makes no call that would look at all of them.

@@ -46,6 +46,8 @@ class SeenMemory {
   // Where others tell what they do. None, or not all of them do: everything is looked at, every time.
   void listen(std::unique_ptr<Touches> touches, bool all_tell);
   void has_untold_stores() { all_tell_ = false; }
+  // This rank has come back from one more MPI_Win_fence: so has what others told they would complete by it.
+  void fence_ended() { ++fences_; }
   bool may_have_changed() const { return !all_tell_ || !open_.empty() || touches_->any(); }
 
   // What is new. Each look is one entry of the data, with these parts; `touches` are the accesses that may have changed it.
@@ -125,6 +127,7 @@ class SeenMemory {
   };
   struct Open {
     Touch touch;
+    std::uint64_t fence = 0;  // that completes it; 0: not known
     bool is_complete = false;
     bool is_settled = false;  // it was complete when the bytes that are looked at were read
   };
@@ -164,6 +167,7 @@ class SeenMemory {
   std::vector<Open> open_;  // accesses that are told of and may still change something
   std::map<std::uint32_t, Region> regions_;
   std::uint32_t next_region_ = 0;
+  std::uint64_t fences_ = 0;
   bool has_stores_ = false;
   bool everything_ = false;  // something could not be told
   bool missed_ = false;

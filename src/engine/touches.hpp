@@ -20,7 +20,7 @@ namespace reprise::engine {
 
 struct Touch {
   std::uint64_t begin = 0;  // in bytes from where the memory begins, or an address, as the two have agreed
-  std::uint64_t size = 0;   // 0: all accesses of this origin up to this one are complete
+  std::uint64_t size = 0;   // 0: all accesses of this origin up to this one are complete; or, if `begin` is not 0, when that fence has ended
   std::uint32_t origin = 0;
   std::uint32_t number = 0;  // counts the accesses of this origin, from 1
 };

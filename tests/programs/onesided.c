@@ -46,6 +46,26 @@ static void fences(MPI_Win counter) {
   MPI_Win_free(&window);
 }
 
+// Memory that goes before its window, which programs do although they should not. What the heap writes there is nobody's business.
+static void freed(MPI_Win counter) {
+  for (int count = 1; count <= 256; count *= 2) {
+    int* const memory = calloc((size_t)count, sizeof *memory);
+    int* const out = calloc((size_t)count, sizeof *out);
+    MPI_Win window;
+    MPI_Win_create(memory, (MPI_Aint)(sizeof *memory * (size_t)count), sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+    jitter(200);
+    out[0] = ticket(counter) * 10 + world_rank;
+    for (int i = 1; i < count; ++i) out[i] = out[0] + i;
+    MPI_Put(out, count, MPI_INT, right(), 0, count, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    show("freed", memory, count);
+    free(memory);
+    free(out);
+    MPI_Win_free(&window);
+  }
+}
+
 static void epochs(MPI_Win counter, int tests) {
   static int memory[kSlots];
   MPI_Win window;
@@ -253,6 +273,7 @@ int main(int argc, char** argv) {
   MPI_Win_unlock(world_rank, counter);
   MPI_Barrier(MPI_COMM_WORLD);
   if (strcmp(part, "fences") == 0) fences(counter);
+  if (strcmp(part, "freed") == 0) freed(counter);
   if (strcmp(part, "epochs") == 0) epochs(counter, 0);
   if (strcmp(part, "tests") == 0) epochs(counter, 1);
   if (strcmp(part, "exclusive") == 0) locks(counter, MPI_LOCK_EXCLUSIVE);

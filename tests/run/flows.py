@@ -7,6 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from flow import check, verdict
 from harness import Case, Failure, Skip, available
@@ -15,17 +16,18 @@ FLOW = Path(__file__).resolve().parent.parent / "flow"
 SIZES, MORE_SIZES = (64, 4096, 131072), (64, 1024, 16384, 131072, 1048576)
 SHAPES = ("contiguous", "blocks8", "blocks64")
 
-# How the library is told what to use: words for the launcher, variables, how many ranks.
+RANKS, MORE_RANKS = 4, 8  # of 8, one passes on to two others what it got
+# How the library is told what to use: words for the launcher, variables.
 TRANSPORTS = {
     "openmpi": {
-        "vader-cma": ([], {}, 4),
-        "vader": (["--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"], {}, 4),
-        "tcp": (["--mca", "btl", "self,tcp"], {}, 4),
-        "ucx": (["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"], {}, 4),
+        "vader-cma": ([], {}),
+        "vader": (["--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none"], {}),
+        "tcp": (["--mca", "btl", "self,tcp"], {}),
+        "ucx": (["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any"], {}),
     },
     "mpich": {
-        "ucx": ([], {}, 4),
-        "ucx-sysv": ([], {"UCX_TLS": "sysv,self"}, 4),
+        "ucx": ([], {}),
+        "ucx-sysv": ([], {"UCX_TLS": "sysv,self"}),
     },
 }
 # Calls of which not every byte can be followed (docs/flows.md).
@@ -48,6 +50,20 @@ class WrongName(Failure):
     """Another movement was named than the one that went wrong."""
 
 
+class Run(NamedTuple):
+    """What the program does, and on what."""
+
+    transport: str
+    way: str
+    size: int
+    shape: str
+    ranks: int = RANKS
+
+    @property
+    def is_collective(self):
+        return self.way in COLLECTIVES
+
+
 @functools.cache
 def lock_of(mpi):
     return Lock()
@@ -65,13 +81,13 @@ def built(scene):
     return program
 
 
-def command(scene, transport, way, size, shape):
-    words, variables, ranks = TRANSPORTS[scene.case.mpi][transport]
-    return [f"mpirun.{scene.case.mpi}", *words, "-n", ranks, built(scene), way, size, shape], variables
+def command(scene, run):
+    words, variables = TRANSPORTS[scene.case.mpi][run.transport]
+    return [f"mpirun.{scene.case.mpi}", *words, "-n", run.ranks, built(scene), run.way, run.size, run.shape], variables
 
 
-def follow(scene, transport, way, size, shape, **variables):
-    words, more = command(scene, transport, way, size, shape)
+def follow(scene, run, **variables):
+    words, more = command(scene, run)
     result = check(scene, ["--flows", "--no-reproducers"], words, env=more | variables)
     return result, scene.dir / f"trace-{scene.count - 1}"
 
@@ -86,7 +102,7 @@ def visible(transport, shape):
         thorough = scene.settings.repeat >= 50
         for size in MORE_SIZES if thorough else SIZES:
             few = shape == "blocks8" and size > (131072 if thorough else 4096)  # a million copies are enough, or ten
-            result, _ = follow(scene, transport, "send" if few else "all", size, shape)
+            result, _ = follow(scene, Run(transport, "send" if few else "all", size, shape))
             scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
             flows = verdict(result)["flows"]
             missed = {call for call, sums in flows["calls"].items() if sums["followed"] < sums["bytes"]}
@@ -102,7 +118,8 @@ def wrong(transport, way, shape):
         tried = missed = 0
         done = {}  # by kind of movement
         for size in SIZES:
-            result, trace = follow(scene, transport, way, size, shape)
+            run = Run(transport, way, size, shape)
+            result, trace = follow(scene, run)
             scene.check(result.status == 0, f"{size} bytes: exit status {result.status}", result)
             shown = scene.run([scene.settings.reprise, "show", trace, "--flow", "1", "--json"], 100)
             scene.check(shown.status == 0, "show --flow", shown)
@@ -120,7 +137,7 @@ def wrong(transport, way, shape):
                     places.add(place)
                     for kind in KINDS[hop["movement"]]:
                         tried += 1
-                        came = break_hop(scene, transport, way, size, shape, went, number, kind)
+                        came = break_hop(scene, run, went, number, kind)
                         missed += not came
                         done[hop["movement"]] = done.get(hop["movement"], 0) + came
         few = tried * 3 // 4 if transport == "tcp" else tried // 4
@@ -130,7 +147,7 @@ def wrong(transport, way, shape):
     return test
 
 
-def wrong_collective(transport, shape):
+def wrong_collective(transport, shape, ranks=RANKS):
     """
     At hops of collectives, whose blocks other ranks pass on, something that can go wrong there: the movement is named for all blocks.
     What is blamed is inferred, so all faults are tried, and those that are blamed on another movement are told together.
@@ -141,14 +158,15 @@ def wrong_collective(transport, shape):
         wrong = []
         for way in COLLECTIVES:
             for size in SIZES if thorough else scene.random.sample(SIZES[:2], 1):
-                result, trace = follow(scene, transport, way, size, shape)
+                run = Run(transport, way, size, shape, ranks)
+                result, trace = follow(scene, run)
                 scene.check(result.status == 0, f"{way}, {size} bytes: exit status {result.status}", result)
-                hops = hops_of_one_call(scene, trace)
+                hops = hops_of_one_call(scene, trace, ranks)
                 for went, number in hops if thorough else scene.random.sample(hops, min(3, len(hops))):
                     hop = went["hops"][number - 1]
                     tried += 1
                     try:
-                        missed += not break_hop(scene, transport, way, size, shape, went, number, scene.random.choice(KINDS[hop["movement"]]), True)
+                        missed += not break_hop(scene, run, went, number, scene.random.choice(KINDS[hop["movement"]]))
                     except WrongName as failure:
                         wrong.append(f"{way}, {failure}")
         scene.check(tried > 0 and missed <= tried * 3 // 4, f"too little could go wrong: {missed} of {tried} movements did not come again")
@@ -161,24 +179,24 @@ def written_over(scene):
     """A copy in the wrong direction, from memory where the library has had nothing yet: it is seen to write over what had come there."""
     if scene.case.mpi != "openmpi":
         raise Skip("needs Open MPI, which stores what comes early in memory of its own")
-    words = ("tcp", "allgather", 131072, "blocks64")
+    run = Run("tcp", "allgather", 131072, "blocks64")
     tried = 0
     for _ in range(5):  # whether a block comes early is left to chance
-        result, trace = follow(scene, *words)
-        stored = [(went, number) for went, number in hops_of_one_call(scene, trace)
+        result, trace = follow(scene, run)
+        stored = [(went, number) for went, number in hops_of_one_call(scene, trace, run.ranks)
                   if "pml_ob1" in went["hops"][number - 1]["module"] and went["hops"][number - 1]["carried"] > 60000]
         for went, number in stored[:2]:
-            tried += break_hop(scene, *words, went, number, "direction", True)
+            tried += break_hop(scene, run, went, number, "direction")
         if tried >= 2:
             break
     scene.check(tried > 0, "nothing went wrong")
     scene.remark = f"{tried} copies went in the wrong direction"
 
 
-def hops_of_one_call(scene, trace):
+def hops_of_one_call(scene, trace, ranks):
     """[(way, number)] of all blocks that travel in the second of three calls, each place of the library in each rank once."""
     found = {}
-    for rank in range(4):
+    for rank in range(ranks):
         shown = scene.run([scene.settings.reprise, "show", trace, "--flow", rank, "--limit", "0", "--json"], 100)
         if shown.status != 0 and "no bytes of such a call" in shown.err:
             continue  # it only gives
@@ -193,37 +211,39 @@ def hops_of_one_call(scene, trace):
     return list(found.values())
 
 
-def places_of(scene, trace):
+def places_of(scene, trace, ranks):
     """{(module, function, offset)} of all movements that were seen in this run."""
     found = set()
-    for rank in range(4):
+    for rank in range(ranks):
         shown = scene.run([scene.settings.reprise, "show", trace, "--flow", rank, "--limit", "0", "--json"], 100)
         for block in json.loads(shown.out) if shown.status == 0 else []:
             found |= {(hop["module"], hop["function"], hop["offset"]) for way in block["ways"] for hop in way["hops"]}
     return found
 
 
-def break_hop(scene, transport, way, size, shape, went, number, kind, is_collective=False):
+def break_hop(scene, run, went, number, kind):
     """Has it come, and gone wrong? In a collective, each block has its own way."""
     hop = went["hops"][number - 1]
     at = hop["movements"] // 2 if hop["bytes"] * hop["movements"] == went["bytes"] else 0
     if kind in ("packing", "unpacking"):
         at = 0
     fault = f"{kind}:{hop['rank']}:{hop['module']}:{hop['offset']}:{hop['bytes']}:{at}:{hop['header']}:{hop['carried']}"
-    where = f"{size} bytes, {fault} (hop {number}: {hop['movement']} in {hop['function']})"
+    where = f"{run.size} bytes, {fault} (hop {number}: {hop['movement']} in {hop['function']})"
     told = scene.dir / "told"
     told.unlink(missing_ok=True)
     try:
         for _ in range(5):  # what is copied depends on what has come already, and over sockets on how much is read at once
-            result, trace = follow(scene, transport, way, size, shape, FAULTY_COPY=fault, FAULTY_TOLD=str(told))
+            result, trace = follow(scene, run, FAULTY_COPY=fault, FAULTY_TOLD=str(told))
             if told.exists():
                 break
         else:
             return False
     except Failure as failure:
-        if transport == "tcp" and told.exists() and "not finished within" in str(failure):
+        if run.transport == "tcp" and told.exists() and "not finished within" in str(failure):
             return False  # how much is read at once differs, and a header of the library's own was moved wrongly, too: it waits for ever
         raise Failure(f"{where}: {failure}") from None
+    if verdict(result)["exit status"] == 0 and result.status == 0:
+        return False  # the program has found all its bytes: some algorithms bring a rank what it has
     scene.check(result.status == 1, f"{where}: exit status {result.status}", result)
     flows = [violation.get("flow") for violation in verdict(result)["violations"]]
     scene.check(flows and all(flows), f"{where}: no flow", result)
@@ -231,18 +251,18 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, is_collect
     is_callback = kind in ("packing", "unpacking")
     place = (built(scene).name, kind[:-3]) if is_callback else (hop["module"], hop["function"], hop["offset"])
     for flow in flows:
-        if is_collective and flow["verdict"] == "unknown" and shape != "contiguous" and f"MPI_{way.capitalize()}" in missed_calls(scene, transport):
+        if run.is_collective and flow["verdict"] == "unknown" and run.shape != "contiguous" and f"MPI_{run.way.capitalize()}" in missed_calls(scene, run.transport):
             continue
         named = (flow.get("rank"), flow.get("movement"), flow.get("hop"), flow.get("module"), flow.get("function"), flow.get("offset"))
-        expected = (hop["rank"], hop["movement"], flow.get("hop") if is_collective else number, *place)
-        if is_collective and kind == "dropped":
+        expected = (hop["rank"], hop["movement"], flow.get("hop") if run.is_collective else number, *place)
+        if run.is_collective and kind == "dropped":
             # Ranks take blocks at one place or another, as chance will have it: all of them are told, if they were seen at other times
             # in this run.
             others = [named[:3] + (other["module"], other["function"], other["offset"]) for other in flow.get("or", [])]
             named = next((one for one in others if one == expected), named)
-            if place not in places_of(scene, trace):
+            if place not in places_of(scene, trace, run.ranks):
                 expected = expected[:2]
-        elif transport == "tcp" and flow.get("hop") and not is_collective:
+        elif run.transport == "tcp" and flow.get("hop") and not run.is_collective:
             # What is read at once from a socket, and so how many movements there are before this one, is different in each run. On
             # its way, there is one at this place, and the place is asserted.
             scene.check(flow["way"].count(flow["way"][flow["hop"] - 1]) == 1, f"{where}: which hop?", result)
@@ -255,7 +275,7 @@ def break_hop(scene, transport, way, size, shape, went, number, kind, is_collect
 def shown(scene):
     """For people: the whole way of one message, and lists; what is asked for wrongly is refused in one sentence."""
     transport = "vader-cma" if scene.case.mpi == "openmpi" else "ucx"
-    words, variables = command(scene, transport, "send", 131072, "contiguous")
+    words, variables = command(scene, Run(transport, "send", 131072, "contiguous"))
     trace = scene.dir / "shown"
     result = scene.run([scene.settings.reprise, "check", "--flows", "-o", trace, "--", *words], 100, env=variables)
     scene.check(result.status == 0 and "flows: 100 %" in result.err, "summary", result)
@@ -268,7 +288,7 @@ def shown(scene):
         refused = scene.run([scene.settings.reprise, "show", trace, "--flow", bad], 60)
         scene.check(refused.status == 125 and words in refused.err and refused.err.count("\n") == 1, f"--flow {bad}", refused)
     plain = scene.dir / "plain"
-    scene.run([scene.settings.reprise, "check", "-o", plain, "--", *command(scene, transport, "send", 64, "contiguous")[0]], 100)
+    scene.run([scene.settings.reprise, "check", "-o", plain, "--", *command(scene, Run(transport, "send", 64, "contiguous"))[0]], 100)
     refused = scene.run([scene.settings.reprise, "show", plain, "--flow", "1"], 60)
     scene.check(refused.status == 125 and "check --flows" in refused.err, "a trace without flows", refused)
 
@@ -282,11 +302,11 @@ def hidden(what):
             transport = "tcp"
             if scene.case.mpi == "mpich":
                 raise Skip("MPICH over UCX's TCP hangs in MPI_Finalize, without Reprise, too (docs/library-bugs.md)")
-        result, _ = follow(scene, transport, "send", 4096, "contiguous", FAULTY_COPY=what)
+        result, _ = follow(scene, Run(transport, "send", 4096, "contiguous"), FAULTY_COPY=what)
         found = verdict(result)
         scene.check(result.status == 0 and not found["violations"] and found["messages"] > 0, "intentions", result)
         scene.check(found["flows"]["followed"] < found["flows"]["bytes"], "something was hidden, and all was followed", result)
-        words, variables = command(scene, transport, "send", 4096, "contiguous")
+        words, variables = command(scene, Run(transport, "send", 4096, "contiguous"))
         said = scene.run([scene.settings.reprise, "check", "--flows", "-o", scene.dir / "said", "--", *words], 100, env=variables | {"FAULTY_COPY": what})
         scene.check("were not followed" in said.err, "it is not said", said)
     return test
@@ -296,11 +316,11 @@ def broken_behind(scene):
     """Something is wrong where nobody can look: the violation is there, and the flow is unknown."""
     if scene.case.mpi != "openmpi":
         raise Skip("needs Open MPI's shared memory")
-    result, trace = follow(scene, "vader", "send", 4096, "contiguous")
+    result, trace = follow(scene, Run("vader", "send", 4096, "contiguous"))
     shown = scene.run([scene.settings.reprise, "show", trace, "--flow", "1", "--json"], 100)
     hop = json.loads(shown.out)[0]["ways"][0]["hops"][-1]
     fault = f"dropped:1:{hop['module']}:{hop['offset']}:{hop['bytes']}:0:{hop['header']}:{hop['carried']}"
-    result, _ = follow(scene, "vader", "send", 4096, "contiguous", FAULTY_COPY=fault, FAULTY_HIDES="1")
+    result, _ = follow(scene, Run("vader", "send", 4096, "contiguous"), FAULTY_COPY=fault, FAULTY_HIDES="1")
     flows = [violation.get("flow", {}) for violation in verdict(result)["violations"]]
     scene.check(result.status == 1 and flows, "the fault was not found", result)
     scene.check(all(flow.get("verdict", "unknown") == "unknown" for flow in flows), "somebody is blamed", result)
@@ -309,13 +329,13 @@ def broken_behind(scene):
 def written_behind(scene):
     """A copy that is too long: who has written behind the buffer?"""
     transport = "vader" if scene.case.mpi == "openmpi" else "ucx"
-    _, trace = follow(scene, transport, "sendrecv", 4000, "contiguous")
+    _, trace = follow(scene, Run(transport, "sendrecv", 4000, "contiguous"))
     shown = scene.run([scene.settings.reprise, "show", trace, "--flow", "1", "--json"], 100)
     found = [one for one in json.loads(shown.out) if one["to"]["rank"] == 1]
     hop = found[0]["ways"][0]["hops"][-1]
     fault = f"long:1:{hop['module']}:{hop['offset']}:{hop['bytes']}:0:{hop['header']}:{hop['carried']}"
     for _ in range(10):  # whether the message is there before its receive, and so who copies it, is left to chance
-        result, _ = follow(scene, transport, "sendrecv", 4000, "contiguous", FAULTY_COPY=fault)
+        result, _ = follow(scene, Run(transport, "sendrecv", 4000, "contiguous"), FAULTY_COPY=fault)
         if verdict(result)["violations"]:
             break
     flows = [violation.get("flow", {}) for violation in verdict(result)["violations"] if violation["kind"] == "written behind the buffer"]
@@ -331,11 +351,12 @@ def cases(mpi, repeat):
     broken = [(transport, way, shape) for transport in TRANSPORTS[mpi] for way in ("send", "late") for shape in SHAPES
               if repeat >= 50 or (way == "send" and shape != "blocks8" and transport not in ("ucx-sysv", "ucx" if mpi == "openmpi" else "")
                                   and (transport != "tcp" or shape == "contiguous"))]
-    collective = [(transport, shape) for transport in TRANSPORTS[mpi] for shape in ("contiguous", "blocks64")
-                  if repeat >= 50 or (shape == "contiguous" and transport in ("vader", "ucx") and (mpi, transport) != ("openmpi", "ucx"))]
+    collective = [(transport, shape, ranks) for transport in TRANSPORTS[mpi] for shape in ("contiguous", "blocks64") for ranks in (RANKS, MORE_RANKS)
+                  if repeat >= 50 or (shape == "contiguous" and ranks == RANKS and transport in ("vader", "ucx") and (mpi, transport) != ("openmpi", "ucx"))]
     return ([Case("flows", mpi, f"visible-{transport}-{shape}", visible(transport, shape)) for transport, shape in all_shapes]
             + [Case("flows", mpi, f"wrong-{transport}-{way}-{shape}", wrong(transport, way, shape)) for transport, way, shape in broken]
-            + [Case("flows", mpi, f"wrong-{transport}-collective-{shape}", wrong_collective(transport, shape)) for transport, shape in collective]
+            + [Case("flows", mpi, f"wrong-{transport}-collective{'-of-8' * (ranks == MORE_RANKS)}-{shape}", wrong_collective(transport, shape, ranks))
+               for transport, shape, ranks in collective]
             + [Case("flows", mpi, what, hidden(what)) for what in ("hidden-copies", "hidden-sockets")]
             + [Case("flows", mpi, "unknown", broken_behind), Case("flows", mpi, "written-behind", written_behind), Case("flows", mpi, "written-over", written_over),
                Case("flows", mpi, "shown", shown)])

@@ -9,7 +9,7 @@ from harness import Case
 
 RANKS = 4
 # Arguments of tests/programs/onesided.c.
-PARTS = ["fences", "epochs", "tests", "exclusive", "shared", "always", "dynamic", "operations"]
+PARTS = ["fences", "freed", "epochs", "tests", "exclusive", "shared", "always", "dynamic", "operations"]
 NOTE_AT = 24  # in the window of tests/programs/tree_search.c: who has stolen, and how much
 PER_REPEAT = 6  # random programs per MPI and unit of --repeat
 SETS = ["1", "0,3", "1,2"]  # whose values are recorded, if not everybody's

@@ -80,6 +80,28 @@ TEST_F(SeenMemoryTest, AnOpenAccessIsLookedAtAgain) {
   EXPECT_FALSE(seen.may_have_changed());
 }
 
+// It is complete when both have come back from the fence that its origin has begun, and not one fence too early.
+TEST_F(SeenMemoryTest, AFenceCompletesWhatWasToldBeforeIt) {
+  std::vector<std::uint8_t> memory(256, 0);
+  SeenMemory seen;
+  seen.add_region(memory.data(), memory.size());
+  seen.listen(queue(), true);
+  origin_->add({0, 16, 3, 1});
+  origin_->add({1, 0, 3, 1});
+  origin_->add({16, 16, 3, 2});  // of the next epoch
+  origin_->add({2, 0, 3, 2});
+  memory[0] = 1;
+  EXPECT_TRUE(seen.look().any());
+  seen.fence_ended();
+  EXPECT_FALSE(seen.look().any());
+  memory[0] = 2;  // by nobody that is known
+  memory[16] = 1;
+  EXPECT_EQ(seen.look().bytes, std::vector<std::uint8_t>({1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  seen.fence_ended();
+  seen.look();
+  EXPECT_FALSE(seen.may_have_changed());
+}
+
 // A store is complete when its origin tells of anything else. What changes then, where it has been looked at, is somebody else's.
 TEST_F(SeenMemoryTest, AStoreThatWasSeenIsBlamedForNothingElse) {
   std::vector<std::uint8_t> memory(256, 0);

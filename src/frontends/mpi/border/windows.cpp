@@ -238,6 +238,13 @@ void BorderWindow::tell_completion(Peer& peer) {
   peer.lost = false;
 }
 
+void BorderWindow::tell_fence() {
+  ++fences;
+  const auto origin = static_cast<std::uint32_t>(Session::get().rank());
+  for (Peer& peer : peers)
+    if (peer.told != 0 && !peer.queue->add({fences, 0, origin, peer.told})) peer.lost = true;
+}
+
 WindowAccess::WindowAccess(MPI_Win win, int target, MPI_Aint disp, MPI_Count count, MPI_Datatype type)
     : window_(find_window(win)), target_(target), disp_(disp), count_(count), type_(type), follows_values_(follows_values()) {
   operation_.at(win);
@@ -365,8 +372,14 @@ WindowCompletion::WindowCompletion(MPI_Win win, int target, Where where)
   });
 }
 
+bool WindowCompletion::is_fence() { return t_state.function == Function::Win_fence; }
+
 int WindowCompletion::logged(FunctionRef<int()> call) {
   if (!window_) return call();
+  if (is_fence()) {
+    const Spin spin(&window_->lock);
+    window_->tell_fence();
+  }
   return tell(follows_values_ ? operation_.logged(MPI_STATUS_IGNORE, [&](MPI_Status*) { return call(); }) : call());
 }
 
@@ -382,6 +395,7 @@ int WindowCompletion::tell(int rc) {
     BorderWindow::Peer& peer = window_->peers[i];
     if ((target_ == kEveryTarget || static_cast<std::size_t>(target_) == i) && peer.told != 0) BorderWindow::tell_completion(peer);
   }
+  if (is_fence() && window_->seen) window_->seen->fence_ended();
   return rc;
 }
 

@@ -38,6 +38,8 @@ struct BorderWindow {
   // Under the lock: access `number` of this rank touches these bytes of a peer's; all of them to this peer are complete.
   static void tell(Peer& peer, std::uint32_t number, std::uint64_t begin, std::uint64_t size);
   static void tell_completion(Peer& peer);
+  // The same will be true when the next fence has ended. Its target may know that before this rank can tell.
+  void tell_fence();
 
   std::int64_t number = 0;  // counts the windows of this rank; 0: its symmetric memory (frontends/shmem)
   bool by_address = false;
@@ -57,6 +59,7 @@ struct BorderWindow {
   void* real = nullptr;
   std::uint64_t real_size = 0;
   std::vector<Peer> peers;  // by rank in the window's group
+  std::uint64_t fences = 0;  // that this rank has begun
   virtual_world::Group members;  // solo
   std::vector<Pending> pending;
   std::unique_ptr<engine::SeenMemory> seen;
@@ -123,6 +126,7 @@ class WindowCompletion {
 
  private:
   int tell(int rc);
+  static bool is_fence();
 
   std::shared_ptr<BorderWindow> window_;
   int target_;
