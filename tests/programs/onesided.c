@@ -48,7 +48,7 @@ static void fences(MPI_Win counter) {
 
 // Memory that goes before its window, which programs do although they should not. What the heap writes there is nobody's business.
 static void freed(MPI_Win counter) {
-  for (int count = 1; count <= 256; count *= 2) {
+  for (int count = 1; count <= 1 << 18; count *= 8) {  // at last so much that its pages are unmapped
     int* const memory = calloc((size_t)count, sizeof *memory);
     int* const out = calloc((size_t)count, sizeof *out);
     MPI_Win window;

@@ -317,6 +317,7 @@ void publish_written(const void* program, std::uint64_t size) {
 }
 
 void publish_unhooked(BorderWindow& window) {
+  forget_lost_memory(window);
   for (const auto& mirror : window.mirrors) mirror->publish_unhooked();
 }
 

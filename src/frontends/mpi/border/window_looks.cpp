@@ -28,6 +28,7 @@ constexpr std::int64_t kMaybeSeen = 1;
 void log_look(BorderWindow& window, std::int64_t certainty = 0) {
   const Spin spin(&window.lock);
   if (!window.seen->may_have_changed()) return;
+  forget_lost_memory(window);
   const SeenMemory::Look look = window.seen->look();
   if (window.seen->take_missed())
     not_solo("so many accesses between two calls, or from another machine, that those to static data could not be told");
@@ -180,6 +181,7 @@ void publish_before(Function function) {
   const bool all = function == Function::Barrier || function == Function::Ibarrier;
   for (const auto& window : seen_windows()) {
     const Spin spin(&window->lock);
+    forget_lost_memory(*window);
     for (const auto& mirror : window->mirrors)
       if (all || mirror->size() <= kSmall) mirror->publish_unhooked();
   }

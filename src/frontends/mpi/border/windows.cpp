@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/mapped_memory.hpp"
 #include "base/spin.hpp"
 #include "engine/process_info.hpp"
 #include "engine/session.hpp"
@@ -136,6 +137,7 @@ void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool s
     window->seen = std::make_unique<SeenMemory>(window->by_address ? SeenMemory::Naming::Addresses : SeenMemory::Naming::Offsets);
     const auto size = static_cast<std::uint64_t>(memory.size > 0 ? memory.size : 0);
     if (!window->by_address && !is_shared) window->seen->add_region(memory.base, size);
+    if (memory.flavor == MPI_WIN_FLAVOR_CREATE) window->programs_size = size;
     // What is in new memory is nobody's to say; in a replay it must be the same (OPR, section 7).
     if (window->is_allocated && size > 0) std::memset(memory.base, 0, size);
     if (memory.program) {
@@ -178,6 +180,14 @@ void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std:
 void forget_memory(BorderWindow& window, const void* program) {
   forget_region(program);
   std::erase_if(window.mirrors, [&](const auto& one) { return one->program() == program; });
+}
+
+void forget_lost_memory(BorderWindow& window) {
+  if (window.programs_size == 0 || engine::mode() != engine::Mode::Record) return;
+  if (is_mapped(window.program_base ? window.program_base : window.base, window.programs_size)) return;
+  window.programs_size = 0;
+  window.seen->remove_region(window.base);
+  if (window.program_base) forget_memory(window, window.program_base);
 }
 
 BorderWindow::~BorderWindow() {

@@ -45,6 +45,7 @@ struct BorderWindow {
   bool by_address = false;
   bool is_allocated = false;  // its memory goes when it does
   bool is_over = false;
+  std::uint64_t programs_size = 0;  // it is in memory of the program's own, of so many bytes
   const void* base = nullptr;
   // Access by access (border/mirrors.hpp): what the program sees, and memory that the library has in place of the program's.
   std::vector<std::unique_ptr<engine::Mirror>> mirrors;
@@ -150,6 +151,8 @@ void* window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool s
 void* follow_memory(BorderWindow& window, std::uint32_t region, void* real, std::uint64_t size, bool solo, std::uint64_t origin = 0,
                     engine::Mirror::Copy copy = engine::Mirror::Copy::Made, void* program = nullptr);
 void forget_memory(BorderWindow& window, const void* program);
+// Recording: programs give memory back before its window, although they should not. Then nobody can look at it any more.
+void forget_lost_memory(BorderWindow& window);
 // Whose windows of shared memory can be followed; what the program sees of them (shared_windows.cpp).
 bool follows_shared_memory();
 void* shared_window_made(MPI_Win win, MPI_Comm comm, const WindowMemory& memory, bool solo);
