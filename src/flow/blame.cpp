@@ -53,6 +53,7 @@ class Detective {
       if (as_usual && !known_.may_go(way, one.offset)) continue;
       take(way);
       follow(one);
+      if (way.is_supposed && !found_.goes_on) continue;
       if (!best.way || found_.rank() > best.rank()) best = found_;
     }
     return best;

@@ -150,8 +150,7 @@ void KnownWays::learn_takers() {
       for (const KnownWay& other : known_)
         for (std::size_t k = 0; k + 1 < other.stages.size(); ++k) {
           if (!is_same(other.stages[k], own.stages[i]) || other.stages[k + 1].rank != own.stages[i + 1].rank) continue;
-          own.usual[i].for_several = own.usual[i].for_several || other.usual[k].for_several;
-          own.usual[i].taken_again = own.usual[i].taken_again || other.usual[k].taken_again;
+          own.usual[i].add_takers(other.usual[k]);
         }
   }
 }
@@ -242,6 +241,7 @@ void KnownWays::end_as_known(const std::vector<std::uint32_t>& chain) {
     end_as_known(begin, is_alike, false);
     return;
   }
+  suppose_end(begin);
   const std::uint64_t taken_at = journey_.taker().taken_at(journey_.delivery().taken);
   if (!meets(journey_.taken(), taken_at, last.to, journey_.delivery().to, last.bytes)) return;
   // It has come to the buffer, by a place of the library that has brought no block there before.
@@ -276,6 +276,26 @@ bool KnownWays::end_as_known(const std::vector<Stage>& begin, Matches matches, b
   return found;
 }
 
+// It was taken as usual by the rank that passes it on, but at another place of the library (as chance will have it, it was there before it was
+// waited for). Whoever gets it from there does so all the same.
+void KnownWays::suppose_end(const std::vector<Stage>& begin) {
+  const std::size_t last = begin.size() - 1;
+  if (last == 0) return;
+  for (std::size_t number = 0; number < learned_; ++number) {
+    const KnownWay& usual = known_[number];
+    const auto& stages = usual.stages;
+    if (stages.size() <= begin.size() || stages[last].kind != begin[last].kind || stages[last].rank != begin[last].rank) continue;
+    if (stages[last + 1].rank == begin[last].rank || !std::equal(begin.begin(), begin.end() - 1, stages.begin(), is_same)) continue;
+    KnownWay way = usual;
+    way.parts.clear();
+    way.is_supposed = true;
+    way.stages[last] = begin[last];
+    way.usual[last] = UsualPlaces();
+    way.usual[last].add_takers(usual.usual[last]);
+    add(std::move(way));
+  }
+}
+
 // Of the same next stage, if there is one: what a library puts before the bytes depends on what is done with them next.
 UsualPlaces KnownWays::usual_before(const Stage& stage, const Stage& next) const {
   const UsualPlaces* found = nullptr;
@@ -287,7 +307,15 @@ UsualPlaces KnownWays::usual_before(const Stage& stage, const Stage& next) const
       if (!found) found = &way.usual[i];
     }
   }
-  return found ? *found : UsualPlaces();
+  if (found) return *found;
+  // No block has come there by this place of the library. How often one is taken on from there is up to what is done next.
+  UsualPlaces usual;
+  for (std::size_t number = 0; number < learned_; ++number) {
+    const KnownWay& way = known_[number];
+    for (std::size_t i = 0; i + 1 < way.stages.size(); ++i)
+      if (way.stages[i].rank == stage.rank && is_same(way.stages[i + 1], next)) usual.add_takers(way.usual[i]);
+  }
+  return usual;
 }
 
 bool KnownWays::is_known(const std::vector<Stage>& stages) const {

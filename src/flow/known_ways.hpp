@@ -18,6 +18,7 @@ struct KnownWay {
   std::vector<UsualPlaces> usual;  // by stage
   const Journey* from = nullptr;   // whose bytes have gone it; null: of the same block
   bool is_joined = false;          // made of others; no byte has arrived by it
+  bool is_supposed = false;        // and one of its movements was never seen on any: it must explain what came to the buffer
   Parts parts{};  // that have come by it
 };
 
@@ -74,6 +75,7 @@ class KnownWays {
   void end_as_known(const std::vector<std::uint32_t>& chain);
   template <class Matches>
   bool end_as_known(const std::vector<Stage>& begin, Matches matches, bool own_only);
+  void suppose_end(const std::vector<Stage>& begin);
   UsualPlaces usual_before(const Stage& stage, const Stage& next) const;
   bool is_known(const std::vector<Stage>& stages) const;
   void add(KnownWay way);

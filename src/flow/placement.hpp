@@ -19,6 +19,10 @@ struct UsualPlaces {
   std::optional<bool> continues;    // if it was asked: behind each other, although several movements put them there
 
   void add(const Journey& journey, const Hop& movement);
+  void add_takers(const UsualPlaces& other) {
+    for_several = for_several || other.for_several;
+    taken_again = taken_again || other.taken_again;
+  }
 };
 
 // One stage of a way that is supposed.

@@ -58,5 +58,36 @@ TEST(FlowRelay, EachPartGoesOverTheRanksThatItGoesOverAtOtherTimes) {
   EXPECT_EQ(blame.stage.rank, 1u);
 }
 
+// Usually it is unpacked at once; now it was stored first, and what is left out is the second one of two that are packed.
+TEST(FlowRelay, WhatWasStoredFirstIsTakenAsOften) {
+  const Blame blame = blame_at(2, [](World& world, bool last) {
+    world.move(0, kShared, kGiven, 128, "pack");
+    world.end_broadcast(0);
+    if (last) world.move(1, kOther, seen_by(1, kShared), 128, "store");
+    world.move(1, kTaken, last ? kOther : seen_by(1, kShared), 128, last ? "unpack what was stored" : "unpack");
+    world.move(1, seen_by(1, kSharedWithOthers), kTaken, 128, "pack");
+    if (!last) world.move(1, seen_by(1, kShared + 0x200), kTaken, 128, "pack");
+    world.move(3, kTaken, seen_by(3, kSharedWithOthers), 128, "unpack");
+    world.move(2, kTaken, seen_by(2, kShared + 0x200), 128, "unpack");
+  });
+  expect(blame, Blame::Kind::NotMoved, 4, "pack");
+  EXPECT_EQ(blame.stage.rank, 1u);
+}
+
+// The relay takes it at a place of the library where it has taken none before. Then it is not pulled; or that was only the store, and what
+// is pulled is what was there before.
+TEST(FlowRelay, WhoTakesItElsewhereIsNotToBlameIfItIsNotPulled) {
+  for (const bool is_stored : {false, true}) {
+    const Blame blame = blame_at(2, [&](World& world, bool last) {
+      world.move(0, kShared, kGiven, 128, "pack");
+      world.move(1, last && is_stored ? kOther : kTaken, seen_by(1, kShared), 128, last ? "take" : "unpack");
+      if (!last || is_stored) world.pull(2, kTaken, 1, kTaken, 128);
+      world.end_broadcast(0);
+    });
+    expect(blame, Blame::Kind::NotMoved, is_stored ? 2 : 3, is_stored ? "unpack" : "pull");
+    EXPECT_EQ(blame.stage.rank, is_stored ? 1u : 2u);
+  }
+}
+
 }  // namespace
 }  // namespace reprise::flow
