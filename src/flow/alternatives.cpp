@@ -10,7 +10,7 @@ constexpr std::size_t kMost = 4;
 }  // namespace
 
 bool has_alternatives(const Blame& blame, const Journey& journey) {
-  return blame.kind == Blame::Kind::NotMoved && !blame.movement && journey.taker().shape->form == trace::IntentionForm::Collective;
+  return blame.kind == Blame::Kind::NotMoved && (!blame.movement || !blame.is_part) && journey.taker().shape->form == trace::IntentionForm::Collective;
 }
 
 std::vector<Stage> alternatives(const Blame& blame, std::span<const Hop> hops) {

@@ -32,6 +32,7 @@ class Detective {
     found.of = found.way.size();
     if (found.kind == Blame::Kind::NotMoved) found.way[found.hop - 1] = found.stage;
     found.related = chosen_.way->from;
+    found.is_part = chosen_.borders;
     for (const Stretch& one : journey_.stretches()) found.arrived += one.arrived ? one.bytes : 0;
     return found;
   }

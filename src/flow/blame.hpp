@@ -26,6 +26,7 @@ struct Blame {
   std::uint64_t arrived = 0;      // bytes of the same block that went that way and arrived
   const Hop* before = nullptr;    // NotMoved: the last one that has moved them; null: they are where they were given
   const Hop* landed = nullptr;    // the last movement to where they should be
+  bool is_part = false;           // NotMoved: what is beside it was moved on from there, by a copy that is too short or begins too late
   bool is_guessed = false;        // from where such movements put other bytes
   std::vector<const Hop*> came_by;  // what has moved them until then
 

@@ -89,5 +89,20 @@ TEST(FlowRelay, WhoTakesItElsewhereIsNotToBlameIfItIsNotPulled) {
   }
 }
 
+// Of two fragments the first one is not taken, or not wholly. Only then it is known where in the library it would have been.
+TEST(FlowRelay, AMissingFragmentIsNoMissingPart) {
+  for (const bool is_part : {false, true}) {
+    const Blame blame = blame_at(1, [&](World& world, bool last) {
+      world.move(0, kShared, kGiven, 64, "pack");
+      world.move(0, kShared + 0x200, kGiven + 64, 64, "pack");
+      if (!last || is_part) world.move(1, kTaken, seen_by(1, kShared), last ? 56 : 64, "unpack");
+      world.move(1, kTaken + 64, seen_by(1, kShared + 0x200), 64, "unpack");
+      world.end_broadcast(0);
+    });
+    expect(blame, Blame::Kind::NotMoved, 2, "unpack");
+    EXPECT_EQ(blame.is_part, is_part);
+  }
+}
+
 }  // namespace
 }  // namespace reprise::flow
