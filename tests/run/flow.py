@@ -129,7 +129,7 @@ def solo_clean(scene):
 
 
 def examples_clean(scene):
-    all_clean(scene, [(source, scene.launch(ranks, no_alarms.built_example(scene, source), *words))
+    all_clean(scene, [(source, no_alarms.launch_example(scene, ranks, no_alarms.built_example(scene, source), words))
                       for source, ranks, words in no_alarms.CORRECT + no_alarms.LINTED[1:]])
 
 

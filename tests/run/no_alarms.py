@@ -47,10 +47,15 @@ def built_example(scene, source):
     return binary
 
 
+def launch_example(scene, ranks, program, words):
+    """With its own words only, not where output goes: some of them do something wrong if there is one more."""
+    return [*scene.launch(ranks, program)[:-1], *words]
+
+
 def examples(scene):
     for source, ranks, words in CORRECT + LINTED:
         program = built_example(scene, source)
-        result = lint.lint(scene, ["--json"], scene.launch(ranks, program, *words))
+        result = lint.lint(scene, ["--json"], launch_example(scene, ranks, program, words))
         scene.check(lint.findings(result) == [], f"lint, {source}: nothing expected", result)
         if (source, ranks, words) in LINTED:
             continue
