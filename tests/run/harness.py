@@ -47,6 +47,7 @@ class Settings:
     scratch: Path
     keep: bool = False
     timed: bool = False  # whether being late is a failure: only on a machine that has nothing else to do
+    yields: Path = None  # preloaded into programs of MPICH (oversubscribed.py)
 
     @property
     def reprise(self):
@@ -221,6 +222,8 @@ class Scene:
         env.update({TOKEN: self.token, "HOME": str(self.settings.scratch / "home"), "TMPDIR": str(self.dir / "tmp"),
                     "NO_COLOR": "1", "OUT_DIR": str(self.out)})
         env.update(extra or {})
+        if self.case.mpi == "mpich" and self.settings.yields:
+            env["LD_PRELOAD"] = ":".join(filter(None, (env.get("LD_PRELOAD"), str(self.settings.yields))))
         return env
 
     def start(self, command, env=None, cwd=None, stdin=subprocess.DEVNULL):

@@ -42,6 +42,7 @@ import lint
 import mcapi
 import no_alarms
 import onesided
+import oversubscribed
 import random_programs
 import reductions
 import reproducers
@@ -53,7 +54,6 @@ import solo
 import sweep
 import system
 import threads
-import time_slices
 
 SUITES = {
     "families": families.cases,
@@ -172,11 +172,12 @@ def main():
     if not cases:
         harness.complain("no test has such a name; --list prints them")
         return 2
-    if not args.timed:
-        time_slices.shorten()
     # Short on purpose: sockets live below it, and their paths are limited to 108 characters.
     scratch = Path(tempfile.mkdtemp(prefix="rt-"))
     settings = harness.Settings(args.build, args.seed, args.repeat, scratch, args.keep, args.timed)
+    if not args.timed:
+        oversubscribed.shorten_slices()
+        settings.yields = oversubscribed.library_that_yields(scratch)
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
     try:
