@@ -32,7 +32,7 @@ void SeenMemory::remove_region(const void* base) {
   if (found == regions_.end()) return;
   const std::uint32_t number = found->first;
   regions_.erase(found);
-  std::erase_if(shadow_, [&](const auto& one) { return one.first >> kOffsetBits == number; });
+  shadow_.forget(number);
 }
 
 void SeenMemory::listen(std::unique_ptr<Touches> touches, bool all_tell) {
@@ -199,21 +199,11 @@ void SeenMemory::Stretches::close() {
   last_ = now_;
 }
 
-// Block by block.
 void SeenMemory::look_at(const Place& place, Stretches& stretches, std::vector<std::uint8_t>& bytes, const std::uint8_t* given) {
-  const std::uint8_t* const base = given ? given - place.begin : regions_[place.region].base;
-  each_block(place.begin, place.end, [&](std::uint64_t at, std::uint64_t end) {
-    const std::uint64_t size = end - at;
-    Block& shadow = block(place.region, at);
-    std::uint8_t* const before = shadow.bytes.data() + at % kBlock;
-    std::uint8_t now[kBlock];  // somebody may be writing
-    std::memcpy(now, base + at, size);
-    const bool changed = (shadow.known & mask(at, end)) != mask(at, end) || std::memcmp(before, now, size) != 0;
-    stretches.add(place.region, at, end, changed);
-    if (!changed) return;
-    std::memcpy(before, now, size);
-    bytes.insert(bytes.end(), now, now + size);
-    shadow.known |= mask(at, end);
+  const std::uint8_t* const from = given ? given : regions_[place.region].base + place.begin;
+  shadow_.compare(place.region, place.begin, place.end, from, [&](std::uint64_t begin, std::uint64_t end, const std::uint8_t* changed) {
+    stretches.add(place.region, begin, end, changed != nullptr);
+    if (changed) bytes.insert(bytes.end(), changed, changed + (end - begin));
   });
 }
 
@@ -249,7 +239,7 @@ SeenMemory::Look SeenMemory::look_there(std::uint32_t region, std::uint64_t begi
 }
 
 void SeenMemory::look_over(Look& look) {
-  most_blocks_ = std::max(most_blocks_, shadow_.size());
+  most_shadow_bytes_ = std::max(most_shadow_bytes_, shadow_.bytes());
   if (!look.any()) return;
   std::vector<Seen> seen;
   std::vector<Place> places;
@@ -264,8 +254,8 @@ void SeenMemory::show_to_program(const std::vector<Seen>& seen) {
   for (const Seen& one : seen) {
     Mirror* const mirror = regions_[one.region].mirror;
     if (!mirror) continue;
-    each_block(one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end) {
-      mirror->show(at, block(one.region, at).bytes.data() + at % kBlock, end - at);
+    shadow_.each_known(one.region, one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end, const std::uint8_t* bytes) {
+      mirror->show(at, bytes, end - at);
     });
   }
 }
@@ -307,15 +297,14 @@ bool SeenMemory::read_touches(const std::vector<std::uint8_t>& touches, std::vec
 
 std::optional<std::vector<std::uint8_t>> SeenMemory::last_seen(std::uint32_t region, std::uint64_t begin,
                                                                std::uint64_t size) const {
+  const auto nothing = [](std::uint64_t, std::uint64_t, const std::uint8_t*) {};
+  // A damaged trace may ask for more than there is.
+  if (begin + size < begin || !shadow_.each_known(region, begin, begin + size, nothing)) return std::nullopt;
   std::vector<std::uint8_t> out;
-  if (size / kBlock > shadow_.size()) return std::nullopt;  // also if the trace that says so is damaged
-  bool known = true;
-  each_block(begin, begin + size, [&](std::uint64_t at, std::uint64_t end) {
-    const auto found = shadow_.find(key(region, at));
-    known = known && found != shadow_.end() && (found->second.known & mask(at, end)) == mask(at, end);
-    if (known) out.insert(out.end(), found->second.bytes.data() + at % kBlock, found->second.bytes.data() + at % kBlock + (end - at));
+  shadow_.each_known(region, begin, begin + size, [&](std::uint64_t at, std::uint64_t end, const std::uint8_t* bytes) {
+    out.insert(out.end(), bytes, bytes + (end - at));
   });
-  return known ? std::optional(std::move(out)) : std::nullopt;
+  return out;
 }
 
 bool SeenMemory::learn(const std::vector<Seen>& ranges, const std::vector<std::uint8_t>& bytes) {
@@ -323,12 +312,8 @@ bool SeenMemory::learn(const std::vector<Seen>& ranges, const std::vector<std::u
   for (const Seen& one : ranges) {
     if (!one.is_new) continue;
     if (one.size > bytes.size() - from) return false;
-    each_block(one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end) {
-      Block& shadow = block(one.region, at);
-      std::memcpy(shadow.bytes.data() + at % kBlock, bytes.data() + from, end - at);
-      shadow.known |= mask(at, end);
-      from += end - at;
-    });
+    shadow_.learn(one.region, one.begin, one.begin + one.size, bytes.data() + from);
+    from += one.size;
   }
   return true;
 }
@@ -341,10 +326,12 @@ bool SeenMemory::show(const std::vector<std::uint8_t>& ranges, const std::vector
     if (found == regions_.end() || one.begin > found->second.size || one.size > found->second.size - one.begin) return false;
   }
   if (!learn(all, bytes)) return false;
-  for (const Seen& one : all)
-    each_block(one.begin, one.begin + one.size, [&](std::uint64_t at, std::uint64_t end) {
-      std::memcpy(regions_[one.region].base + at, block(one.region, at).bytes.data() + at % kBlock, end - at);
-    });
+  for (const Seen& one : all) {
+    const auto put_there = [&](std::uint64_t at, std::uint64_t end, const std::uint8_t* seen) {
+      std::memcpy(regions_[one.region].base + at, seen, end - at);
+    };
+    if (!shadow_.each_known(one.region, one.begin, one.begin + one.size, put_there)) return false;
+  }
   return true;
 }
 

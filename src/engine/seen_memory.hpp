@@ -1,23 +1,21 @@
 // Memory of this rank that others write to: what the rank sees of it, and when.
 //
 // A valid program sees what others wrote only after a synchronisation. There the bytes that were touched are looked at, and
-// those that are new are logged. What they are compared with is a shadow: the value of each byte when it was looked at last
-// (OPR, section 4), in blocks of 64 bytes, only where somebody has written. A solo replay has the same shadow, made of the
-// same log. So of bytes that were touched but are as they were, the log says just that, and the replay takes them from its
-// shadow: the rank itself may have written something else there meanwhile (the paper's algorithm 4, line 14).
+// those that are new are logged. What they are compared with is a shadow (shadow_memory.hpp). A solo replay has the same
+// shadow, made of the same log. So of bytes that were touched but are as they were, the log says just that, and the replay takes
+// them from its shadow: the rank itself may have written something else there meanwhile (OPR's algorithm 4, line 14).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "engine/data_log.hpp"
 #include "engine/mirror.hpp"
+#include "engine/shadow_memory.hpp"
 #include "engine/touches.hpp"
 
 namespace reprise::engine {
@@ -90,14 +88,9 @@ class SeenMemory {
   bool show(const std::vector<std::uint8_t>& ranges, const std::vector<std::uint8_t>& bytes);
 
   // The most that it has been so far.
-  std::uint64_t shadow_bytes() const { return most_blocks_ * sizeof(Block); }
+  std::uint64_t shadow_bytes() const { return most_shadow_bytes_; }
 
  private:
-  static constexpr std::uint64_t kBlock = 64;
-  struct Block {
-    std::array<std::uint8_t, kBlock> bytes;
-    std::uint64_t known = 0;  // one bit for each
-  };
   struct Region {
     std::uint8_t* base = nullptr;
     std::uint64_t size = 0;
@@ -132,21 +125,6 @@ class SeenMemory {
     bool is_settled = false;  // it was complete when the bytes that are looked at were read
   };
 
-  static std::uint64_t key(std::uint32_t region, std::uint64_t at) { return name(region, at / kBlock); }
-  Block& block(std::uint32_t region, std::uint64_t at) { return shadow_[key(region, at)]; }
-  // Calls visit(begin, end) for each block of it.
-  template <class Visit>
-  static void each_block(std::uint64_t begin, std::uint64_t end, Visit visit) {
-    for (std::uint64_t next; begin < end; begin = next) {
-      next = (begin / kBlock + 1) * kBlock;
-      if (next > end) next = end;
-      visit(begin, next);
-    }
-  }
-  // Of the bytes of a block.
-  static std::uint64_t mask(std::uint64_t begin, std::uint64_t end) {
-    return (end - begin == kBlock ? ~std::uint64_t{0} : (std::uint64_t{1} << (end - begin)) - 1) << begin % kBlock;
-  }
   bool hear();  // is anything new under way?
   std::vector<Place> touched(bool& has_news);
   void put_touches(const std::vector<Place>& places, std::vector<std::uint8_t>& out) const;
@@ -171,8 +149,8 @@ class SeenMemory {
   bool has_stores_ = false;
   bool everything_ = false;  // something could not be told
   bool missed_ = false;
-  std::size_t most_blocks_ = 0;
-  std::unordered_map<std::uint64_t, Block> shadow_;
+  std::uint64_t most_shadow_bytes_ = 0;
+  ShadowMemory shadow_;
 };
 
 }  // namespace reprise::engine

@@ -237,6 +237,7 @@ TEST_F(SeenMemoryTest, DamagedLooksAreRefused) {
   EXPECT_FALSE(shown.show({0, 0, 8 << 1 | 1}, std::vector<std::uint8_t>(7)));     // too few bytes
   EXPECT_FALSE(shown.show({1, 0, 8 << 1 | 1}, std::vector<std::uint8_t>(8)));     // no such region
   EXPECT_FALSE(shown.show({0, 0, 0x80}, {}));
+  EXPECT_FALSE(shown.show({0, 0, 8 << 1}, {}));  // as it was, but nobody has seen that
 }
 
 TEST_F(SeenMemoryTest, ManyWriters) {
