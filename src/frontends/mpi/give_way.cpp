@@ -42,6 +42,7 @@ int largest_tag() {
 void begin_giving_way(int world_ranks) {
   g_gives_way = std::strcmp(library_name(), "mpich") == 0 && Entry::replaying() && !engine::Session::get().solo() &&
                 ranks_here(world_ranks) > cores_here();
+  g_progress_gives_way = g_gives_way;
 }
 
 std::int64_t nanoseconds_now() {

@@ -4,6 +4,9 @@
 // gives its core away, so whoever waits keeps the awaited rank from running for a whole time slice, at every message:
 // replays were 20 to 30 times slower than the run. So a forced call first asks, giving way in between, and then waits
 // as ever: what it asks decides nothing. Open MPI gives way by itself when it is told that there are too few cores.
+//
+// Collectives and windows cannot be asked, and neither can what a library waits for that is not ours. Where MPICH stands on UCX,
+// its own waiting gives way, too (idle_progress.cpp).
 #pragma once
 
 #include <sched.h>
@@ -14,6 +17,8 @@ namespace reprise::mpi {
 
 // Is that so in this process?
 inline constinit bool g_gives_way = false;
+// Set apart, since that calls nothing of the program's.
+inline constinit bool g_progress_gives_way = false;
 void begin_giving_way(int world_ranks);
 
 // For programs with generalised requests or error handlers of their own: MPI_Request_get_status calls their functions,
