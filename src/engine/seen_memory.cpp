@@ -272,7 +272,7 @@ bool SeenMemory::read_ranges(const std::vector<std::uint8_t>& ranges, std::vecto
     const std::uint64_t size = in.varint();
     one.size = size >> 1;
     one.is_new = (size & 1) != 0;
-    if (!in.ok()) return false;
+    if (!in.ok() || one.begin + one.size < one.begin) return false;
     end = one.begin + one.size;
     last = one;
     out.push_back(one);
@@ -297,14 +297,11 @@ bool SeenMemory::read_touches(const std::vector<std::uint8_t>& touches, std::vec
 
 std::optional<std::vector<std::uint8_t>> SeenMemory::last_seen(std::uint32_t region, std::uint64_t begin,
                                                                std::uint64_t size) const {
-  const auto nothing = [](std::uint64_t, std::uint64_t, const std::uint8_t*) {};
   // A damaged trace may ask for more than there is.
-  if (begin + size < begin || !shadow_.each_known(region, begin, begin + size, nothing)) return std::nullopt;
+  if (begin + size < begin || size > shadow_.bytes()) return std::nullopt;
   std::vector<std::uint8_t> out;
-  shadow_.each_known(region, begin, begin + size, [&](std::uint64_t at, std::uint64_t end, const std::uint8_t* bytes) {
-    out.insert(out.end(), bytes, bytes + (end - at));
-  });
-  return out;
+  const auto add = [&](std::uint64_t at, std::uint64_t end, const std::uint8_t* bytes) { out.insert(out.end(), bytes, bytes + (end - at)); };
+  return shadow_.each_known(region, begin, begin + size, add) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 bool SeenMemory::learn(const std::vector<Seen>& ranges, const std::vector<std::uint8_t>& bytes) {
@@ -330,7 +327,7 @@ bool SeenMemory::show(const std::vector<std::uint8_t>& ranges, const std::vector
     const auto put_there = [&](std::uint64_t at, std::uint64_t end, const std::uint8_t* seen) {
       std::memcpy(regions_[one.region].base + at, seen, end - at);
     };
-    if (!shadow_.each_known(one.region, one.begin, one.begin + one.size, put_there)) return false;
+    shadow_.each_known(one.region, one.begin, one.begin + one.size, put_there);
   }
   return true;
 }

@@ -18,6 +18,7 @@ void ShadowMemory::forget(std::uint32_t region) {
   const auto found = regions_.find(region);
   if (found == regions_.end()) return;
   blocks_ -= found->second.blocks;
+  tables_ -= found->second.all.size();
   regions_.erase(found);
 }
 

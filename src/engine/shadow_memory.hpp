@@ -4,6 +4,7 @@
 // a rank whose window is under large accesses looks at all of their bytes in every call, and nearly all are as they were.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -34,21 +35,23 @@ class ShadowMemory {
   }
   // They are what `bytes` points to.
   void learn(std::uint32_t region, std::uint64_t begin, std::uint64_t end, const std::uint8_t* bytes);
-  // Calls visit(begin, end, bytes) for each piece that is known as a whole; whether all are.
+  // Calls visit(begin, end, bytes) for each piece within a block that is known as a whole; whether all are.
   template <class Visit>
   bool each_known(std::uint32_t region, std::uint64_t begin, std::uint64_t end, Visit visit) const {
     const auto of_region = regions_.find(region);
+    bool all = true;
     for (std::uint64_t next; begin < end; begin = next) {
       next = next_block(begin, end);
       const Block* const shadow = of_region == regions_.end() ? nullptr : of_region->second.find(begin);
-      if (!shadow || (shadow->known & mask(begin, next)) != mask(begin, next)) return false;
-      visit(begin, next, shadow->bytes.data() + begin % kBlock);
+      const bool is_known = shadow && (shadow->known & mask(begin, next)) == mask(begin, next);
+      if (is_known) visit(begin, next, shadow->bytes.data() + begin % kBlock);
+      all = all && is_known;
     }
-    return true;
+    return all;
   }
   void forget(std::uint32_t region);
 
-  std::uint64_t bytes() const { return blocks_ * sizeof(Block); }
+  std::uint64_t bytes() const { return blocks_ * sizeof(Block) + tables_ * sizeof(Neighbours); }
 
  private:
   struct Block {
@@ -64,8 +67,7 @@ class ShadowMemory {
   };
 
   static std::uint64_t next_block(std::uint64_t begin, std::uint64_t end) {
-    const std::uint64_t next = (begin / kBlock + 1) * kBlock;
-    return next < end ? next : end;
+    return begin + std::min(end - begin, kBlock - begin % kBlock);
   }
   // A function call for each would take longer than that.
   static bool is_same_block(const std::uint8_t* one, const std::uint8_t* other) {
@@ -86,7 +88,9 @@ class ShadowMemory {
   template <class Visit>
   void each_block(Region& region, std::uint64_t begin, std::uint64_t end, Visit visit) {
     while (begin < end) {
-      Neighbours& some = region.all[begin / (kBlock * kTogether)];
+      const auto [found, is_first] = region.all.try_emplace(begin / (kBlock * kTogether));
+      Neighbours& some = found->second;
+      tables_ += is_first ? 1 : 0;
       do {
         std::unique_ptr<Block>& block = some[begin / kBlock % kTogether];
         if (!block) {
@@ -103,6 +107,7 @@ class ShadowMemory {
 
   std::map<std::uint32_t, Region> regions_;
   std::uint64_t blocks_ = 0;
+  std::uint64_t tables_ = 0;
 };
 
 }  // namespace reprise::engine

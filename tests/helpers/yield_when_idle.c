@@ -8,14 +8,23 @@
 #include <stddef.h>
 
 enum { kPatience = 20 };  // questions in a row that found nothing to do
+static const char kName[] = "ucp_worker_progress";
+typedef unsigned Progress(void*);
+
+static Progress* find(void) {
+  Progress* const next = (Progress*)dlsym(RTLD_NEXT, kName);
+  if (next != NULL) return next;
+  void* const library = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);  // of a program that loads its MPI library for itself
+  return library != NULL ? (Progress*)dlsym(library, kName) : NULL;
+}
 
 unsigned ucp_worker_progress(void* worker) {
-  static unsigned (*real)(void*);
+  static Progress* known;
   static _Thread_local int idle;
-  unsigned (*progress)(void*) = __atomic_load_n(&real, __ATOMIC_RELAXED);
+  Progress* progress = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (progress == NULL) {
-    progress = (unsigned (*)(void*))dlsym(RTLD_NEXT, "ucp_worker_progress");
-    __atomic_store_n(&real, progress, __ATOMIC_RELAXED);
+    progress = find();
+    __atomic_store_n(&known, progress, __ATOMIC_RELAXED);
   }
   const unsigned done = progress(worker);
   if (done != 0) idle = 0;

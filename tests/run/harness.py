@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import known_crash
+import oversubscribed
 
 SOURCES = Path(__file__).resolve().parent.parent / "programs"
 EXAMPLES = SOURCES.parents[1] / "examples"
@@ -222,7 +223,7 @@ class Scene:
         env.update({TOKEN: self.token, "HOME": str(self.settings.scratch / "home"), "TMPDIR": str(self.dir / "tmp"),
                     "NO_COLOR": "1", "OUT_DIR": str(self.out)})
         env.update(extra or {})
-        if self.case.mpi == "mpich" and self.settings.yields:
+        if self.case.mpi == "mpich" and self.settings.yields and self.case.suite not in oversubscribed.SPINNING:
             env["LD_PRELOAD"] = ":".join(filter(None, (env.get("LD_PRELOAD"), str(self.settings.yields))))
         return env
 

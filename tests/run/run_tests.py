@@ -177,7 +177,8 @@ def main():
     settings = harness.Settings(args.build, args.seed, args.repeat, scratch, args.keep, args.timed)
     if not args.timed:
         oversubscribed.shorten_slices()
-        settings.yields = oversubscribed.library_that_yields(scratch)
+        if any(case.mpi == "mpich" for case in cases):
+            settings.yields = oversubscribed.library_that_yields(scratch)
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     print(f"{len(cases)} tests, seed {args.seed}, repeat {args.repeat}")
     try:

@@ -237,7 +237,19 @@ TEST_F(SeenMemoryTest, DamagedLooksAreRefused) {
   EXPECT_FALSE(shown.show({0, 0, 8 << 1 | 1}, std::vector<std::uint8_t>(7)));     // too few bytes
   EXPECT_FALSE(shown.show({1, 0, 8 << 1 | 1}, std::vector<std::uint8_t>(8)));     // no such region
   EXPECT_FALSE(shown.show({0, 0, 0x80}, {}));
-  EXPECT_FALSE(shown.show({0, 0, 8 << 1}, {}));  // as it was, but nobody has seen that
+  EXPECT_FALSE(shown.show({0, 0xF6, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01, 20 << 1 | 1}, std::vector<std::uint8_t>(20)));  // around the end
+}
+
+// Another thread's look, which comes later in the replay, has seen it.
+TEST_F(SeenMemoryTest, WhatNobodyHasSeenIsLeftAsItIs) {
+  std::vector<std::uint8_t> memory(100, 7);
+  SeenMemory shown;
+  shown.add_region(memory.data(), 100);
+  ASSERT_TRUE(shown.show({0, 64, 8 << 1 | 1}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  memory[65] = 9;
+  ASSERT_TRUE(shown.show({0, 0, 8 << 1, 0, 56, 8 << 1}, {}));
+  EXPECT_EQ(memory[0], 7);
+  EXPECT_EQ(memory[65], 2);
 }
 
 TEST_F(SeenMemoryTest, ManyWriters) {
