@@ -15,7 +15,7 @@ setup:
 demo: build
 	examples/demo.sh $(BUILD)
 
-# All tests: about 30 minutes on 2 cores, beside the build. Those that need no machine of their own run side by side.
+# All tests: about 32 minutes on 2 cores, beside the build. Those that need no machine of their own run side by side.
 check: build
 	$(MAKE) --no-print-directory -j $(JOBS) --output-sync=target check-generators check-models check-explorer check-units
 	python3 tests/run/run_tests.py --build $(BUILD) --repeat 5 --jobs 3 --seed check

@@ -8,7 +8,6 @@ Ranks of MPICH that wait let others run (tests/helpers/yield_when_idle.c). Open 
 without, so that MPICH is tried as it is, too.
 """
 
-
 import ctypes
 import os
 import platform
